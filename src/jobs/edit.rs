@@ -12,7 +12,7 @@ use adjourn_types::limits::PRIORITY_UNSAID;
 use adjourn_types::{AttributeSet, JobId, Millis, When};
 
 const EDIT_EXAMPLE: &str = "\
-The job must be delayed, ready or buried. What is not given stays; --header replaces all headers.
+The job must be delayed, ready or buried. What is not given stays, also the content type of the body; --header replaces all headers.
 
 Example:
   adjourn edit orders order-17 --priority 1 --delay 30m

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use adjourn_engine::{
     BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, JobEdit, JobSelect, KeyedJob, NewJob,
-    Share, TopicOrder,
+    Record, Share, TopicOrder,
 };
 use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
@@ -244,9 +244,11 @@ fn of_one_job() -> Vec<Command<'static>> {
                 record: Some(EditedRecord {
                     before: 0xdead_beef,
                     replaced: AttributeSet::HEADERS.and(AttributeSet::EXPIRES),
-                    key: Some(b"order 17"),
-                    attributes: &[9, 0, 8, 0, 0x60, 0xea, 0, 0, 0, 0, 0, 0],
-                    body: b"new",
+                    record: Record {
+                        key: Some(b"order 17"),
+                        attributes: &[9, 0, 8, 0, 0x60, 0xea, 0, 0, 0, 0, 0, 0],
+                        body: b"new",
+                    },
                 }),
             },
             version: Some(u64::MAX),

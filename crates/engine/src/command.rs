@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::store::Record;
 use adjourn_types::{
     AttributeSet, BuryReason, Filter, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId,
     SessionSecret, States, When,
@@ -401,15 +402,9 @@ pub struct EditedRecord<'a> {
     pub before: u32,
     /// The attributes that are new. What the job took from its topic for the others stays.
     pub replaced: AttributeSet,
-    /// The user's key, which does not change.
-    #[serde(with = "serde_bytes", borrow)]
-    pub key: Option<&'a [u8]>,
-    /// The encoded attributes, new and old; empty for none.
-    #[serde(with = "serde_bytes", borrow)]
-    pub attributes: &'a [u8],
-    /// The payload.
-    #[serde(with = "serde_bytes", borrow)]
-    pub body: &'a [u8],
+    /// The whole record, new and old parts. The key does not change.
+    #[serde(borrow)]
+    pub record: Record<'a>,
 }
 
 /// One job of a push. The proposer has checked its fields.

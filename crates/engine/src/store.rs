@@ -1,18 +1,25 @@
 //! The store for data that the engine does not keep itself: records (key, attributes, body) and spilled jobs.
 
+#![expect(clippy::ref_option_ref, reason = "the derived code borrows the key as it is")]
+
+use serde::{Deserialize, Serialize};
+
 use super::clock::Timeline;
 use super::place::{BodyRef, Place};
 use crate::job::saved::SavedJob;
 use adjourn_types::{JobId, Millis, TopicId};
 
 /// The part of a job on which no decision of the engine depends. The store returns it by reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record<'a> {
     /// The user's own id.
+    #[serde(with = "serde_bytes", borrow)]
     pub key: Option<&'a [u8]>,
-    /// The encoded attributes.
+    /// The encoded attributes; empty for none.
+    #[serde(with = "serde_bytes", borrow)]
     pub attributes: &'a [u8],
     /// The payload.
+    #[serde(with = "serde_bytes", borrow)]
     pub body: &'a [u8],
 }
 

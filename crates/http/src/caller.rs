@@ -201,12 +201,9 @@ impl Caller {
     where
         T: TryFrom<Response, Error = Response>,
     {
-        if let Request::Push(push) = &request {
-            // The client has exceeded its own limit: the status differs from that of a busy server.
-            self.client
-                .push(push)
-                .map_err(|error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS))?;
-        }
+        // If the client has exceeded its own limit, the status differs from that of a busy server.
+        let too_fast = |error| Problem::from(error).with_status(StatusCode::TOO_MANY_REQUESTS);
+        self.client.bring(&request).map_err(too_fast)?;
         self.check(&request)?;
         // Whatever else was asked for may be done by the time the token ends: its answer is waited for.
         let answer = if let Request::Reserve(reserve) = &request {

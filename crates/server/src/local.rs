@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
@@ -539,6 +539,7 @@ impl Drop for Left<'_> {
 fn bodies_bytes(request: &Request) -> usize {
     match request {
         Request::Push(push) => push.jobs.iter().map(|job| REQUEST_BYTES + job.body.len()).sum(),
+        Request::Edit(edit) => edit.body.as_ref().map_or(0, Bytes::len),
         request => size_of_val(request.leases()),
     }
 }

@@ -28,8 +28,8 @@ impl Model {
         }
         let (had_due, expired) = (edit.due.is_none(), new.expires);
         new.due = edit.due.map_or(new.due, |due| self.time(due));
-        if let Some(record) = &edit.record {
-            self.edit_record(&mut new, record)?;
+        if let Some(edited) = &edit.record {
+            self.edit_record(&mut new, edited)?;
         }
         let is_new = !had_due || new.expires != expired;
         let last = self.as_stamp(new.due).max(i128::from(self.stamp));
@@ -60,32 +60,35 @@ impl Model {
         Ok(self.changed(id))
     }
 
-    fn edit_record(&self, job: &mut Job, record: &EditedRecord<'_>) -> Result<(), Reject> {
-        if record.before != job.reference().checksum {
+    fn edit_record(&self, job: &mut Job, edited: &EditedRecord<'_>) -> Result<(), Reject> {
+        if edited.before != job.reference().checksum {
             return Err(Reject::Changed);
         }
-        if let Some(PushOutcome::Refused(reject, _)) = self.refused(job.topic, record.body.len(), Some(job)) {
+        if let Some(PushOutcome::Refused(reject, _)) =
+            self.refused(job.topic, edited.record.body.len(), Some(job))
+        {
             return Err(reject);
         }
+        let record = &edited.record;
         let own = Attributes::policy_of(record.attributes);
         let defaults = &self.topics[job.topic].rule.policy;
         let after_due = |after_ms: u64| match job.due {
             Time::Stamp(at) => Time::Stamp(at + after_ms),
             Time::Wall(at) => Time::Wall(at + after_ms),
         };
-        if record.replaced.has(AttributeSet::EXPIRES) {
+        if edited.replaced.has(AttributeSet::EXPIRES) {
             let of_topic = defaults.expires_after_ms.map(after_due);
             job.expires = own.expires.map(|when| self.time(when)).or(of_topic);
         }
-        if record.replaced.has(AttributeSet::ATTEMPTS_MAX) {
+        if edited.replaced.has(AttributeSet::ATTEMPTS_MAX) {
             job.policy.attempts_max =
                 own.attempts_max.or(defaults.attempts_max).or(job.of_queue.attempts_max);
         }
-        if record.replaced.has(AttributeSet::BACKOFF) {
+        if edited.replaced.has(AttributeSet::BACKOFF) {
             let of_topic = defaults.backoff.clone();
             job.policy.backoff = own.backoff.or(of_topic).or(job.of_queue.backoff.clone());
         }
-        if record.replaced.has(AttributeSet::DEDUPE_RETENTION) {
+        if edited.replaced.has(AttributeSet::DEDUPE_RETENTION) {
             job.retention_ms = Attributes::dedupe_retention_of(record.attributes);
         }
         (job.attributes, job.body) = (record.attributes.to_vec(), record.body.to_vec());

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use adjourn_engine::{
-    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, KeyedJob, NewJob, Share, TopicOrder,
+    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, KeyedJob, NewJob, Record, Share,
+    TopicOrder,
 };
 use adjourn_types::{
     AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId,
@@ -298,9 +299,11 @@ impl Known {
         let record = known.filter(|_| has_body || replaced != AttributeSet::NONE).map(|known| EditedRecord {
             before: known.reference.checksum ^ u32::from(edit.is_stale),
             replaced,
-            key: known.key.as_deref(),
-            attributes,
-            body: if has_body { &BODY[..new.body_bytes] } else { &known.body },
+            record: Record {
+                key: known.key.as_deref(),
+                attributes,
+                body: if has_body { &BODY[..new.body_bytes] } else { &known.body },
+            },
         });
         let changes = JobEdit {
             due: has_due.then(|| self.when(new.due)),

@@ -33,10 +33,10 @@ impl<S: JobStore> Applier<'_, S> {
         let new_due = edit.due.map(|due| clock.resolve(due));
         let due = new_due.unwrap_or(job.due());
         let retry = match &edit.record {
-            Some(record) if record.before != job.body.checksum => return Err(Reject::Changed),
-            Some(record) => {
-                self.engine.topics.has_room(job.topic, record.body.len(), Some(job))?;
-                self.edited_retry(job, record, due)
+            Some(edited) if edited.before != job.body.checksum => return Err(Reject::Changed),
+            Some(edited) => {
+                self.engine.topics.has_room(job.topic, edited.record.body.len(), Some(job))?;
+                self.edited_retry(job, edited, due)
             }
             None => job.retry().cloned(),
         };
@@ -51,9 +51,7 @@ impl<S: JobStore> Applier<'_, S> {
             edit.priority.unwrap_or(job.priority),
         );
         let body = match &edit.record {
-            Some(EditedRecord { key, attributes, body, .. }) => {
-                self.renew(slot, Record { key: *key, attributes, body })
-            }
+            Some(EditedRecord { record, .. }) => self.renew(slot, *record),
             None => job.body,
         };
         self.engine.change(slot, |job| {
@@ -81,11 +79,11 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// Retries and expiry after an edit: those of the replaced attributes are as in a push, the others stay.
-    fn edited_retry(&self, job: &Job, record: &EditedRecord<'_>, due: Moment) -> Option<Retry> {
-        let new = self.retry(job.topic, record.attributes, due).unwrap_or_default();
+    fn edited_retry(&self, job: &Job, edited: &EditedRecord<'_>, due: Moment) -> Option<Retry> {
+        let new = self.retry(job.topic, edited.record.attributes, due).unwrap_or_default();
         let mut retry = job.retry().cloned().unwrap_or_default();
         retry.digest = new.digest;
-        let is_new = |attribute| record.replaced.has(attribute);
+        let is_new = |attribute| edited.replaced.has(attribute);
         if is_new(AttributeSet::EXPIRES) {
             retry.expires = new.expires;
         }

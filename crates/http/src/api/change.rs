@@ -43,10 +43,6 @@ impl RescheduleJson {
     }
 }
 
-pub(super) fn by_key(topic: TopicName, key: Key) -> JobRef {
-    JobRef::Key { topic, key }
-}
-
 async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
     let job: JobReport = caller.ask(request).await?;
     let tag = version::tag_of(job.version);
@@ -109,11 +105,58 @@ macro_rules! of_one_job {
             ),
         )]
         pub(super) async fn $by_key(caller: Caller, headers: HeaderMap, Parts2(topic, key): Parts2<TopicName, Key>) -> Result<Answered, Problem> {
-            let $job = by_key(topic, key);
+            let $job = JobRef::Key { topic, key };
             $how(&caller, $request, &headers).await
         }
     };
 }
+
+/// Defines the two handlers of a route for one job whose request has a body and may have `If-Match`: by its id, and by its key.
+macro_rules! of_one_job_with_body {
+    ($(#[$doc:meta])* $method:ident $by_id:ident, $by_key:ident, $suffix:literal, $body:ty, |$caller:ident, $job:ident, $headers:ident, $input:pat_param => $input_type:ty| $answer:expr) => {
+        $(#[$doc])*
+        #[utoipa::path(
+            $method,
+            path = concat!("/v1/jobs/{id}", $suffix),
+            operation_id = concat!(stringify!($by_id), "_job"),
+            tag = "jobs",
+            params(("id" = u64, Path, description = "The job's id"), ("If-Match" = Option<String>, Header, description = "The job's ETag")),
+            request_body = $body,
+            responses(
+                (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
+                (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+            ),
+        )]
+        pub(super) async fn $by_id($caller: Caller, $headers: HeaderMap, Part(Number(id)): Part<Number>, $input: $input_type) -> Answer {
+            let $job = JobRef::Id(JobId(id));
+            $answer.await
+        }
+
+        $(#[$doc])*
+        #[utoipa::path(
+            $method,
+            path = concat!("/v1/topics/{topic}/keys/{key}", $suffix),
+            operation_id = concat!(stringify!($by_id), "_job_by_key"),
+            tag = "jobs",
+            params(
+                ("topic" = String, Path, description = "The topic"),
+                ("key" = String, Path, description = "The job's key"),
+                ("If-Match" = Option<String>, Header, description = "The job's ETag"),
+            ),
+            request_body = $body,
+            responses(
+                (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
+                (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+            ),
+        )]
+        pub(super) async fn $by_key($caller: Caller, $headers: HeaderMap, Parts2(topic, key): Parts2<TopicName, Key>, $input: $input_type) -> Answer {
+            let $job = JobRef::Key { topic, key };
+            $answer.await
+        }
+    };
+}
+
+pub(super) use of_one_job_with_body;
 
 of_one_job!(
     /// Show a job
@@ -136,54 +179,10 @@ of_one_job!(
     |job| Request::Kick(job)
 );
 
-/// Give a delayed or ready job another due time; kick a buried one first
-///
-/// With `If-Match`, only if the job has not changed since its `ETag` was shown.
-#[utoipa::path(
-    post,
-    path = "/v1/jobs/{id}/reschedule",
-    operation_id = "reschedule_job",
-    tag = "jobs",
-    params(("id" = u64, Path, description = "The job's id"), ("If-Match" = Option<String>, Header, description = "The job's ETag")),
-    request_body = RescheduleJson,
-    responses(
-        (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
-        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
-    ),
-)]
-pub(super) async fn reschedule(
-    caller: Caller,
-    headers: HeaderMap,
-    Part(Number(id)): Part<Number>,
-    JsonBody(to): JsonBody<RescheduleJson>,
-) -> Answer {
-    rescheduled(&caller, JobRef::Id(JobId(id)), &to, &headers).await
-}
-
-/// Give a delayed or ready job another due time; kick a buried one first
-///
-/// With `If-Match`, only if the job has not changed since its `ETag` was shown.
-#[utoipa::path(
-    post,
-    path = "/v1/topics/{topic}/keys/{key}/reschedule",
-    operation_id = "reschedule_job_by_key",
-    tag = "jobs",
-    params(
-        ("topic" = String, Path, description = "The topic"),
-        ("key" = String, Path, description = "The job's key"),
-        ("If-Match" = Option<String>, Header, description = "The job's ETag"),
-    ),
-    request_body = RescheduleJson,
-    responses(
-        (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
-        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
-    ),
-)]
-pub(super) async fn reschedule_by_key(
-    caller: Caller,
-    headers: HeaderMap,
-    Parts2(topic, key): Parts2<TopicName, Key>,
-    JsonBody(to): JsonBody<RescheduleJson>,
-) -> Answer {
-    rescheduled(&caller, by_key(topic, key), &to, &headers).await
-}
+of_one_job_with_body!(
+    /// Give a delayed or ready job another due time; kick a buried one first
+    ///
+    /// With `If-Match`, only if the job has not changed since its `ETag` was shown.
+    post reschedule, reschedule_by_key, "/reschedule", RescheduleJson,
+    |caller, job, headers, JsonBody(to) => JsonBody<RescheduleJson>| rescheduled(&caller, job, &to, &headers)
+);

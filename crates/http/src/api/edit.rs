@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use axum::extract::Request;
+use axum::http::HeaderMap;
 use serde_json::value::RawValue;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -11,13 +13,13 @@ use utoipa::{PartialSchema, ToSchema};
 use super::super::caller::Caller;
 use super::super::connection::connection;
 use super::super::input::{self, Number, Part, Parts2};
-use super::super::problem::{Problem, ProblemJson};
-use super::change::{by_key, change};
+use super::super::problem::{Place, Problem, ProblemJson};
+use super::change::{change, of_one_job_with_body};
 use super::new_job::NewJobJson;
 use super::push::bytes_max;
 use super::{Answer, version};
 use adjourn_json::{CONTENT_TYPE, ChangedJson};
-use adjourn_protocol::{Edit, JobRef, JobReport, Request as Asked};
+use adjourn_protocol::{Edit, ErrorCode, JobRef, JobReport, Request as Asked};
 use adjourn_types::{AttributeSet, Attributes, AttributesBuilder, JobId, Key, TopicName};
 
 /// The fields of a new job that no edit changes.
@@ -60,7 +62,11 @@ impl ToSchema for EditJson {
     }
 }
 
+/// How often an edit is tried again, because the job changed while its headers were read.
+const RETRIES_MAX: usize = 5;
+
 /// What a request changes.
+#[derive(Clone)]
 struct Changes {
     edit: Edit,
     /// True if the new body is JSON.
@@ -133,70 +139,50 @@ impl Changes {
     }
 }
 
-async fn edited(caller: &Caller, job: JobRef, request: Request) -> Answer {
+async fn edited(caller: &Caller, job: JobRef, headers: &HeaderMap, request: Request) -> Answer {
+    if matches!(&job, JobRef::Key { topic, .. } if topic.is_any()) {
+        return Err(Problem::at(Place::Path("topic".to_owned()), "an edit needs the topic of the job"));
+    }
     let connection = connection(request.extensions())?;
-    let (parts, body) = request.into_parts();
-    input::check_json(&parts.headers)?;
-    let if_version = version::if_match(&parts.headers)?;
-    let text = input::read(body, bytes_max(caller), &connection).await?;
+    input::check_json(headers)?;
+    let if_version = version::if_match(headers)?;
+    let text = input::read(request.into_body(), bytes_max(caller), &connection).await?;
     let changes = Changes::read(job.clone(), &text)?;
     if !changes.needs_headers() {
         let edit = changes.with_type(&Attributes::default())?;
         return change(caller, Asked::Edit(Edit { if_version, ..edit })).await;
     }
-    let old: JobReport = caller.ask(Asked::Get(job)).await?;
-    // The headers are those of this version.
+    for _ in 0..RETRIES_MAX {
+        match with_headers(caller, &job, &changes, if_version).await {
+            // Without a condition the client means the job as it is now.
+            Err(problem) if if_version.is_none() && problem.json().code == ErrorCode::Changed.name() => {}
+            answer => return answer,
+        }
+    }
+    with_headers(caller, &job, &changes, if_version).await
+}
+
+/// Edits a job whose present headers matter: those of the version that is edited.
+async fn with_headers(
+    caller: &Caller,
+    job: &JobRef,
+    changes: &Changes,
+    if_version: Option<NonZeroU64>,
+) -> Answer {
+    let old: JobReport = caller.ask(Asked::Get(job.clone())).await?;
     let if_version = if_version.or(old.version.try_into().ok());
-    let edit = changes.with_type(&old.attributes)?;
+    let edit = changes.clone().with_type(&old.attributes)?;
     change(caller, Asked::Edit(Edit { job: JobRef::Id(old.id), if_version, ..edit })).await
 }
 
-/// Change parts of a delayed, ready or buried job
-///
-/// Fields that are left out stay as they are, `null` takes a setting away: the topic's default then counts, if there is one. `headers` replaces all
-/// headers, but the content type, which goes with the body. With `If-Match`, only if the job has not changed since its `ETag` was shown.
-#[utoipa::path(
-    patch,
-    path = "/v1/jobs/{id}",
-    operation_id = "edit_job",
-    tag = "jobs",
-    params(("id" = u64, Path, description = "The job's id"), ("If-Match" = Option<String>, Header, description = "The job's ETag")),
-    request_body = EditJson,
-    responses(
-        (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
-        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
-    ),
-)]
-pub(super) async fn edit(caller: Caller, Part(Number(id)): Part<Number>, request: Request) -> Answer {
-    edited(&caller, JobRef::Id(JobId(id)), request).await
-}
-
-/// Change parts of a delayed, ready or buried job
-///
-/// As by its id.
-#[utoipa::path(
-    patch,
-    path = "/v1/topics/{topic}/keys/{key}",
-    operation_id = "edit_job_by_key",
-    tag = "jobs",
-    params(
-        ("topic" = String, Path, description = "The topic"),
-        ("key" = String, Path, description = "The job's key"),
-        ("If-Match" = Option<String>, Header, description = "The job's ETag"),
-    ),
-    request_body = EditJson,
-    responses(
-        (status = 200, description = "The job as it is now", body = ChangedJson, content_type = "application/json"),
-        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
-    ),
-)]
-pub(super) async fn edit_by_key(
-    caller: Caller,
-    Parts2(topic, key): Parts2<TopicName, Key>,
-    request: Request,
-) -> Answer {
-    edited(&caller, by_key(topic, key), request).await
-}
+of_one_job_with_body!(
+    /// Change parts of a delayed, ready or buried job
+    ///
+    /// Fields that are left out stay as they are, `null` takes a setting away: the topic's default then counts, if there is one. `headers` replaces all
+    /// headers, but the content type, which goes with the body. With `If-Match`, only if the job has not changed since its `ETag` was shown.
+    patch edit, edit_by_key, "", EditJson,
+    |caller, job, headers, request => Request| edited(&caller, job, &headers, request)
+);
 
 #[cfg(test)]
 mod tests {

@@ -45,14 +45,24 @@ impl State {
             Request::Topics | Request::Stats => self.engine.topic_count() as u64,
             Request::Count(filter) if filter.topic.is_none() => self.engine.topic_count() as u64,
             Request::Leases { jobs_max, .. } => u64::from(*jobs_max),
-            Request::Get(JobRef::Key { topic, key }) if is_in_any(topic, key) => {
-                1 + self.engine.topic_count() as u64
-            }
-            Request::Get(job) | Request::Edit(Edit { job, .. }) => {
-                1 + self.engine.place_of(&select_job(job)).map_or(0, |place| self.work_of_block(place))
+            Request::Get(job) => 1 + self.topics_of(job) + self.work_of_job(job),
+            Request::Edit(Edit { job, body, .. }) => {
+                1 + self.work_of_job(job) + body.as_ref().map_or(0, |body| body.len() as u64 / UNIT_BYTES)
             }
             _ => 1,
         }
+    }
+
+    /// How many topics are searched for a job, if it is named without its topic.
+    pub(crate) fn topics_of(&self, job: &JobRef) -> u64 {
+        match job {
+            JobRef::Key { topic, key } if is_in_any(topic, key) => self.engine.topic_count() as u64,
+            _ => 0,
+        }
+    }
+
+    fn work_of_job(&self, job: &JobRef) -> u64 {
+        self.engine.place_of(&select_job(job)).map_or(0, |place| self.work_of_block(place))
     }
 
     /// How many of these jobs fit into one command, and the work of reading the spilled jobs that have their keys.

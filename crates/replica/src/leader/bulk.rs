@@ -10,7 +10,7 @@ use super::proposals::{Proposals, Reply};
 use crate::group::Group;
 use crate::node::Node;
 use crate::node::connections::Asker;
-use crate::refusals::{stopping, too_much_under_way};
+use crate::refusals::stopping;
 use crate::stopping::Stop;
 use adjourn_engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed};
 use adjourn_protocol::{Bulk, Change, ErrorCode, ErrorReply, Response};
@@ -69,8 +69,8 @@ pub(super) fn propose(
         node.connections.refuse(asker, stopping());
         return false;
     }
-    if proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
-        node.connections.refuse(asker, too_much_under_way());
+    if let Some(refusal) = proposals.refusal(node) {
+        node.connections.refuse(asker, refusal);
         return false;
     }
     let conditions = Conditions::of(&bulk.filter);

@@ -10,11 +10,11 @@ use super::proposals::Reply;
 use crate::group::Group;
 use crate::node::Node;
 use crate::node::connections::Asker;
-use crate::refusals::{stopping, too_much_under_way};
+use crate::refusals::{not_every_member, stopping};
 use crate::selects::{at_least, select_job};
 use crate::stopping::Stop;
-use adjourn_engine::{Command, EditedRecord, JobEdit};
-use adjourn_protocol::{Edit, ErrorCode, ErrorReply};
+use adjourn_engine::{Command, EditedRecord, JobEdit, Record};
+use adjourn_protocol::{Edit, ErrorCode, ErrorReply, RequestOpcode};
 use adjourn_storage::StorageError;
 use adjourn_types::Attributes;
 
@@ -29,6 +29,10 @@ impl Leader {
         asker: Asker,
         edit: &Edit,
     ) -> Result<(), StorageError> {
+        if group.state.engine.feature_level() < RequestOpcode::Edit.level() {
+            node.connections.refuse(asker, not_every_member());
+            return Ok(());
+        }
         if let Some(refusal) = self.no_room_for_edit(node, edit) {
             node.connections.refuse(asker, refusal);
             return Ok(());
@@ -54,9 +58,11 @@ impl Leader {
         let record = stored.as_ref().map(|stored| EditedRecord {
             before: view.body.checksum,
             replaced: edit.replaced,
-            key: stored.key.as_deref(),
-            attributes: attributes.as_bytes(),
-            body: edit.body.as_ref().unwrap_or(&stored.body),
+            record: Record {
+                key: stored.key.as_deref(),
+                attributes: attributes.as_bytes(),
+                body: edit.body.as_ref().unwrap_or(&stored.body),
+            },
         });
         let due = edit.due.map(|due| at_least(due, node.stamp_lag_ms()));
         let edited = JobEdit { due, priority: edit.priority, ttr_ms: edit.ttr_ms, record };
@@ -71,10 +77,6 @@ impl Leader {
         if node.stop != Stop::No {
             return Some(stopping());
         }
-        if edit.changes_record() {
-            return self.no_room_for_jobs(node);
-        }
-        (self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2))
-            .then(too_much_under_way)
+        if edit.changes_record() { self.no_room_for_jobs(node) } else { self.proposals.refusal(node) }
     }
 }

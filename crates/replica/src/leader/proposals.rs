@@ -12,8 +12,10 @@ use crate::group::Group;
 use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::Asker;
+use crate::refusals::too_much_under_way;
 use adjourn_engine::Command;
 use adjourn_engine::entry::{EntryBuilder, HEADER_BYTES};
+use adjourn_protocol::ErrorReply;
 use adjourn_types::limits::ENTRY_BYTES_TARGET;
 use adjourn_types::{Millis, SessionId, SessionSecret, TopicId};
 
@@ -134,6 +136,12 @@ impl Proposals {
     /// The size of unapplied commands, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The error if no command is accepted now. Commands that bring no bodies make room in the queue, so they are accepted
+    /// for longer than pushes, but not without limit.
+    pub(super) fn refusal(&self, node: &Node) -> Option<ErrorReply> {
+        (self.bytes > node.config.uncommitted_bytes_max.saturating_mul(2)).then(too_much_under_way)
     }
 
     /// The work of unapplied commands.

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use super::Leader;
 use crate::group::Group;
+use crate::group::work::UNIT_BYTES;
 use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::Asker;
@@ -160,10 +161,12 @@ impl Leader {
     }
 
     fn answer_read(&mut self, node: &mut Node, group: &mut Group, asker: Asker, request: &Request) {
-        group.work.count(1);
+        let proposed_bytes = self.proposals.bytes();
         if let Err(error) = self.read(node, group, asker, request) {
             group.unreadable(node, asker, &error);
         }
+        let added_bytes = self.proposals.bytes().saturating_sub(proposed_bytes);
+        group.work.count(1 + added_bytes as u64 / UNIT_BYTES);
     }
 
     /// # Errors
@@ -179,6 +182,7 @@ impl Leader {
         let response = match request {
             Request::Get(job) => {
                 let access = node.connections.access(asker.connection);
+                group.work.count(group.state.topics_of(job));
                 let selected = group.state.select(access.as_deref(), job);
                 let view = group.state.engine.job(&selected, &mut group.state.records)?;
                 match (view, group.state.finished_job(job)) {

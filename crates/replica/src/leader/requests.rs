@@ -12,7 +12,7 @@ use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::{Asker, Phase};
 use crate::node::push_parts::PushParts;
-use crate::refusals::{not_every_member, retry_later, stopping, too_much_under_way};
+use crate::refusals::{not_every_member, retry_later, stopping};
 use crate::rights::check_rights;
 use crate::selects::{at_least, at_least_ms, select_job};
 use crate::stopping::Stop;
@@ -161,8 +161,8 @@ impl Leader {
         session: SessionId,
         reserve: &Reserve,
     ) {
-        if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
-            return node.connections.refuse(asker, too_much_under_way());
+        if let Some(refusal) = self.proposals.refusal(node) {
+            return node.connections.refuse(asker, refusal);
         }
         let is_quiet = self.proposals.is_idle() && !group.state.engine.is_overdue(group.state.clock.stamp());
         let engine = &group.state.engine;
@@ -276,9 +276,8 @@ impl Leader {
 
     /// Handles requests that are one command each.
     fn command(&mut self, node: &mut Node, group: &Group, asker: Asker, request: &Request) {
-        // These commands make room in the queue, so they are accepted for longer than pushes, but not without limit.
-        if self.proposals.bytes() > node.config.uncommitted_bytes_max.saturating_mul(2) {
-            return node.connections.refuse(asker, too_much_under_way());
+        if let Some(refusal) = self.proposals.refusal(node) {
+            return node.connections.refuse(asker, refusal);
         }
         if group.state.engine.feature_level() < request.opcode().level() {
             return node.connections.refuse(asker, not_every_member());

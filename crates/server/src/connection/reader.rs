@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
     fn sort(&mut self, frame: &Frame, batch: &mut Batch, client: &AdmittedClient) {
         let id = frame.header.id;
         match Request::decode(frame, self.body_bytes_max) {
-            Ok(Request::Push(push)) if let Err(error) = client.push(&push) => {
+            Ok(request) if let Err(error) = client.bring(&request) => {
                 batch.answers.push((id, Response::Error(error)));
             }
             Ok(Request::BackupRead { offset, bytes }) if self.outbox.has_backup() => {

@@ -18,7 +18,7 @@ use tracing::{info, warn};
 
 use super::clock::wall;
 use super::rate::Rate;
-use adjourn_protocol::{ErrorCode, ErrorReply, Push};
+use adjourn_protocol::{Edit, ErrorCode, ErrorReply, Request};
 use adjourn_transport::Mark;
 use adjourn_types::{Access, Millis};
 pub use file::{Limits, SecretHash, Text, TokenEntry, TokenError, TokenFile, TokenName, new_secret};
@@ -318,10 +318,16 @@ impl AdmittedClient {
         }
     }
 
-    /// Fails if a push exceeds a limit now. A refused push uses up nothing.
-    pub fn push(&self, push: &Push) -> Result<(), ErrorReply> {
-        let jobs = push.jobs.len() as u64;
-        let bytes = push.jobs.iter().map(|job| job.body.len() as u64).sum();
+    /// Fails if the bodies that a request brings exceed a limit now. An edit with a body counts as a push of one job. A
+    /// refused request uses up nothing.
+    pub fn bring(&self, request: &Request) -> Result<(), ErrorReply> {
+        let (jobs, bytes) = match request {
+            Request::Push(push) => {
+                (push.jobs.len() as u64, push.jobs.iter().map(|job| job.body.len() as u64).sum())
+            }
+            Request::Edit(Edit { body: Some(body), .. }) => (1, body.len() as u64),
+            _ => return Ok(()),
+        };
         let limits = [(&self.0.jobs, jobs, "jobs"), (&self.0.bytes, bytes, "bytes of bodies")];
         let limits = || limits.iter().filter_map(|(rate, much, what)| Some((rate.as_ref()?, much, what)));
         let waits = limits().filter_map(|(rate, _, what)| Some((rate.check().err()?, rate, what)));

@@ -1,8 +1,8 @@
 //! Tokens that are added, changed and removed.
 
 use super::*;
-use adjourn_protocol::NewJob;
-use adjourn_types::{Attributes, IfExists, Right, When};
+use adjourn_protocol::{JobRef, NewJob, Push};
+use adjourn_types::{Attributes, IfExists, JobId, Right, When};
 
 const FILE: &str = r#"
 [[token]]
@@ -53,7 +53,7 @@ fn put(path: &Path, text: &str) {
     std::fs::write(path, text).expect("written");
 }
 
-fn push(jobs: usize, body_bytes: usize) -> Push {
+fn push(jobs: usize, body_bytes: usize) -> Request {
     let job = NewJob {
         due: When::After(0),
         priority: 1,
@@ -63,7 +63,8 @@ fn push(jobs: usize, body_bytes: usize) -> Push {
         attributes: Attributes::default(),
         body: vec![0; body_bytes].into(),
     };
-    Push { topic: "orders.x".parse().expect("a name"), sequence: 1, jobs: vec![job; jobs], idempotency: None }
+    let topic = "orders.x".parse().expect("a name");
+    Request::Push(Push { topic, sequence: 1, jobs: vec![job; jobs], idempotency: None })
 }
 
 #[test]
@@ -97,21 +98,24 @@ fn a_token_has_no_more_connections_than_it_may() {
 async fn a_token_pushes_no_more_than_it_may() {
     let rig = Rig::new();
     let shop = rig.admit("shop").expect("known");
-    assert_eq!(shop.push(&push(10, 1)), Ok(()));
-    let slow = shop.push(&push(1, 1)).expect_err("ten a second");
+    assert_eq!(shop.bring(&push(10, 1)), Ok(()));
+    let slow = shop.bring(&push(1, 1)).expect_err("ten a second");
     assert_eq!((slow.code, slow.retry_after_ms), (ErrorCode::Busy, 100));
     assert!(slow.message.contains("the token shop may push 10 jobs a second"), "{slow}");
     tokio::time::advance(Duration::from_secs(5)).await;
-    assert_eq!(shop.push(&push(1, 3000)), Ok(()));
-    let slow = shop.push(&push(1, 1)).expect_err("a thousand bytes a second");
+    let mut edit = Edit { priority: Some(1), ..Edit::new(JobRef::Id(JobId(1))) };
+    assert_eq!(shop.bring(&Request::Edit(edit.clone())), Ok(()), "it brings no body");
+    edit.body = Some(vec![0; 3000].into());
+    assert_eq!(shop.bring(&Request::Edit(edit)), Ok(()));
+    let slow = shop.bring(&push(1, 1)).expect_err("a thousand bytes a second");
     assert_eq!(slow.retry_after_ms, 2001);
     assert!(slow.message.contains("1000 bytes of bodies a second"), "{slow}");
     // A push that is refused for its bytes is not charged to the limit of jobs.
-    (0..100).for_each(|_| _ = shop.push(&push(10, 1)).expect_err("too many bytes"));
+    (0..100).for_each(|_| _ = shop.bring(&push(10, 1)).expect_err("too many bytes"));
     tokio::time::advance(Duration::from_millis(2001)).await;
-    assert_eq!(shop.push(&push(10, 1)), Ok(()));
+    assert_eq!(shop.bring(&push(10, 1)), Ok(()));
     let mail = rig.admit("mail").expect("known");
-    assert_eq!(mail.push(&push(1000, 100)), Ok(()));
+    assert_eq!(mail.bring(&push(1000, 100)), Ok(()));
 }
 
 #[tokio::test]
