@@ -121,6 +121,9 @@ impl Changes {
     fn with_type(self, old: &Attributes) -> Result<Edit, Problem> {
         let is_type = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case(CONTENT_TYPE);
         let has_new_headers = self.edit.replaced.has(AttributeSet::HEADERS);
+        if !has_new_headers && self.edit.body.is_none() {
+            return Ok(self.edit);
+        }
         let headers = if has_new_headers { &self.edit.attributes } else { old };
         let content_type = match self.edit.body {
             _ if has_new_headers && headers.headers().any(|header| is_type(&header)) => {
