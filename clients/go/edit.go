@@ -43,9 +43,8 @@ func (o RescheduleOption) edit(e *edit) error {
 	return nil
 }
 
-// Body is the new body: bytes go as they are, a string as text, anything else by the client's codec. The headers stay, and
-// with them the content type. If that changes, give [Headers] as well: they get the content type of the new body, unless
-// they have one.
+// Body is the new body: bytes go as they are, a string as text, anything else by the client's codec. The header content-type
+// goes with it, as in a push.
 func Body(body any) EditOption {
 	return editFunc(func(e *edit) {
 		e.job.Body = body
@@ -53,7 +52,7 @@ func Body(body any) EditOption {
 	})
 }
 
-// Headers replaces all headers of the job, content-type included.
+// Headers replaces all headers of the job but content-type, which goes with the body unless it is given here.
 func Headers(headers ...Header) EditOption {
 	return editFunc(func(e *edit) {
 		e.job.Headers = append([]Header(nil), headers...)
@@ -61,7 +60,7 @@ func Headers(headers ...Header) EditOption {
 	})
 }
 
-// WithoutHeaders takes all headers away.
+// WithoutHeaders takes all headers but content-type away.
 func WithoutHeaders() EditOption { return without(wire.EditedHeaders) }
 
 // WithoutExpiry takes the expiry away: the topic's default counts, if it has one.
@@ -108,9 +107,6 @@ func (e *edit) toWire(codec Codec) (*wire.Edit, error) {
 	job, err := e.job.toWire(codec)
 	if err != nil {
 		return nil, err
-	}
-	if e.changed&wire.EditedHeaders == 0 {
-		job.Attributes.Headers = nil // the content type of the body
 	}
 	if err := e.checkValues(&job.Attributes); err != nil {
 		return nil, err

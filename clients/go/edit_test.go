@@ -91,7 +91,7 @@ func TestEachPartOfAnEditIsSentAlone(t *testing.T) {
 	}
 }
 
-func TestNewHeadersGetTheContentTypeOfANewBody(t *testing.T) {
+func TestTheContentTypeGoesWithTheBody(t *testing.T) {
 	q, edits := editor(t)
 	ctx := testContext(t)
 	own := make([]adjourn.Header, 1, 2)
@@ -105,7 +105,11 @@ func TestNewHeadersGetTheContentTypeOfANewBody(t *testing.T) {
 			[]wire.Header{{Name: "a", Value: "1"}, {Name: "content-type", Value: "text/plain; charset=utf-8"}}},
 		{[]adjourn.EditOption{adjourn.Body("x"), adjourn.Headers(typed)}, []wire.Header{wire.Header(typed)}},
 		{[]adjourn.EditOption{adjourn.Body([]byte("x")), adjourn.Headers(own...)}, []wire.Header{{Name: "a", Value: "1"}}},
-		{[]adjourn.EditOption{adjourn.Body("x"), adjourn.WithoutHeaders()}, nil},
+		{[]adjourn.EditOption{adjourn.Body("x"), adjourn.WithoutHeaders()},
+			[]wire.Header{{Name: "content-type", Value: "text/plain; charset=utf-8"}}},
+		{[]adjourn.EditOption{adjourn.Body("x")}, []wire.Header{{Name: "content-type", Value: "text/plain; charset=utf-8"}}},
+		{[]adjourn.EditOption{adjourn.Body([]byte("x"))}, nil},
+		{[]adjourn.EditOption{adjourn.Headers(own...)}, []wire.Header{{Name: "a", Value: "1"}}},
 	} {
 		must[adjourn.Change](t)(q.Edit(ctx, adjourn.ByID(7), c.edits...))
 		if got := (<-edits).Attributes.Headers; !reflect.DeepEqual(got, c.want) {

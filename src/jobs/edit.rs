@@ -12,11 +12,11 @@ use adjourn_types::limits::PRIORITY_UNSAID;
 use adjourn_types::{AttributeSet, JobId, Millis, When};
 
 const EDIT_EXAMPLE: &str = "\
-The job must be delayed, ready or buried. What is not given stays, also the content type of the body; --header replaces all headers.
+The job must be delayed, ready or buried. What is not given stays. --header replaces all headers but content-type, which goes with the body: give both.
 
 Example:
   adjourn edit orders order-17 --priority 1 --delay 30m
-  adjourn edit 42 --body 'to: bob' --header lang=en
+  adjourn edit 42 --body '{"to": "bob"}' --header content-type=application/json
   adjourn edit 42 --attempts-max 50 --unset expires";
 
 /// What `adjourn edit` is told.

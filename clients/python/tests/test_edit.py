@@ -79,10 +79,11 @@ def test_none_takes_a_part_away() -> None:
     assert request(expires_after=5, expires_at=None).attributes.expires == Expiry(False, 5_000)
 
 
-def test_a_content_type_is_added_only_where_headers_are_edited() -> None:
-    assert request(body="text").attributes == Attributes()
-    assert request(body=None).body == b"null"
+def test_the_content_type_goes_with_the_body() -> None:
+    assert request(body=b"bytes").attributes == Attributes()
+    assert request(body="text").attributes.headers == (("content-type", "text/plain; charset=utf-8"),)
     json = (("content-type", "application/json"),)
+    assert (request(body=None).body, request(body=None).attributes.headers) == (b"null", json)
     assert request(body={}, headers={}).attributes.headers == json
     assert request(body={}, headers=None).attributes.headers == json
     assert request(body={}, headers={"content-type": "own"}).attributes.headers == (("content-type", "own"),)

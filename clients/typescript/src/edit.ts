@@ -18,14 +18,11 @@ export interface JobEdit {
   priority?: number | null;
   /** How long a consumer may hold it. `null`: the topic's default. */
   ttrMs?: number | null;
-  /**
-   * The new body, encoded as in a push; `null` is the `null` of JSON. Alone it keeps the old headers and thus the old `content-type`: if
-   * the kind of the body changes, edit `headers`, too.
-   */
+  /** The new body, encoded as in a push, and with it the header `content-type`; `null` is the `null` of JSON. */
   body?: unknown;
   /**
-   * The new headers, in place of all old ones. `null` or `{}`: no headers. If `body` is there, too, its `content-type` is added as in a
-   * push; without `body`, repeat the `content-type` that the job has. `pushHeaders` of `connect` and the headers of a trace are not added.
+   * The new headers, in place of all old ones but `content-type`, which goes with the body unless it is given here. `null` or `{}`: no
+   * headers. `pushHeaders` of `connect` and the headers of a trace are not added.
    */
   headers?: NamedHeaders | null;
   /** It is dropped when so many milliseconds have passed. `null`: the topic's default, or never. */
@@ -66,6 +63,5 @@ export function editFields(parts: JobEdit): Omit<EditFields, 'reference' | 'ifVe
   const job = Object.fromEntries(given.filter(isValue).map((name) => [name, parts[name]])) as NewJob;
   const edited = given.reduce((sum, name) => sum | PART_OF_OPTION[name], 0);
   const { dueMs, dueKind, priority, ttrMs, body, attributes } = newJobValue(job, {});
-  const { headers = [], ...others } = attributes;
-  return { dueMs, dueKind, priority, ttrMs, body, edited, attributes: edited & EDITED.headers ? { headers, ...others } : others };
+  return { dueMs, dueKind, priority, ttrMs, body, edited, attributes };
 }

@@ -117,7 +117,12 @@ const EDITS = {
   due: [{ delayMs: 5 }, { dueMs: 5n, dueKind: 0 }, { at: 6n }, { dueMs: 6n, dueKind: 1 }],
   priority: [{ priority: 0 }, { priority: 0 }, { priority: null }, { priority: protocol.PRIORITY_UNSAID }],
   ttr: [{ ttrMs: 5_000 }, { ttrMs: 5_000 }, { ttrMs: null }, { ttrMs: 0 }],
-  body: [{ body: 'x' }, { body: Buffer.from('x') }, { body: null }, { body: Buffer.from('null') }],
+  body: [
+    { body: 'x' },
+    { body: Buffer.from('x'), attributes: { headers: [['content-type', 'text/plain; charset=utf-8']] } },
+    { body: null },
+    { body: Buffer.from('null'), attributes: { headers: [['content-type', 'application/json']] } },
+  ],
   headers: [{ headers: { a: 'b' } }, { attributes: { headers: [['a', 'b']] } }, { headers: null }, { attributes: {} }, { headers: {} }, { attributes: {} }],
   expires: [
     ...[{ expiresAfterMs: 5 }, { attributes: { expires: { kind: 0, ms: 5n } } }, { expiresAt: 6n }, { attributes: { expires: { kind: 1, ms: 6n } } }],
@@ -144,7 +149,7 @@ test('every part of a job is edited alone', async () => {
   }
 });
 
-test('an edit of body and headers has the content type that a push adds, and neither pushHeaders nor a trace', async () => {
+test('an edit of a body has the content type that a push adds, and neither pushHeaders nor a trace', async () => {
   const server = await scripted(() => CHANGED);
   const q = await client(server, { pushHeaders: () => ({ tenant: 'ann' }) });
   const sent = async (parts, options) => {
@@ -156,7 +161,8 @@ test('an edit of body and headers has the content type that a push adds, and nei
   assert.deepEqual((await sent({ body: { a: 1 }, headers: null })).attributes.headers, [json]);
   assert.deepEqual((await sent({ body: { a: 1 }, headers: { 'content-type': 'own' } })).attributes.headers, [['content-type', 'own']]);
   assert.deepEqual((await sent({ body: Uint8Array.of(1), headers: { b: '2' } })).attributes.headers, [['b', '2']]);
-  assert.deepEqual((await sent({ body: { a: 1 }, priority: 5 })).attributes, {});
+  assert.deepEqual((await sent({ body: { a: 1 }, priority: 5 })).attributes.headers, [json]);
+  assert.deepEqual((await sent({ body: Uint8Array.of(1) })).attributes, {});
   const { ifVersion, edited, reference } = await sent({ delayMs: 5, priority: undefined, ttrMs: null }, { ifVersion: 7n });
   assert.deepEqual([ifVersion, edited, reference.key], [7n, protocol.EDITED.due | protocol.EDITED.ttr, 'k']);
   assert.equal((await sent({ expiresAfterMs: 5, expiresAt: null })).attributes.expires.ms, 5n);

@@ -16,9 +16,6 @@ use super::values::{backoff_text, time_text};
 use adjourn_protocol::{Delivered, JobReport};
 use adjourn_types::{Attributes, JobId, JobState, Key, Millis, States, When};
 
-/// The header that states the type of a job's body.
-pub const CONTENT_TYPE: &str = "content-type";
-
 /// A job that is leased to the caller.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LeasedJob)]
@@ -353,8 +350,7 @@ impl<'a> BodyJson<'a> {
 }
 
 fn is_json(attributes: &Attributes) -> bool {
-    let said = attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case(CONTENT_TYPE));
-    said.is_some_and(|(_, said)| is_json_type(said))
+    attributes.content_type().is_some_and(is_json_type)
 }
 
 /// True if a content type is JSON: `application/json`, or a type that ends in `+json`.

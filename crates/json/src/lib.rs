@@ -13,7 +13,7 @@ pub mod values;
 pub use cluster::{ClusterJson, MemberJson, compared, id_text, lag, matched, role_text};
 pub use connection::ConnectionJson;
 pub use job::{
-    BodyJson, BodyValue, CONTENT_TYPE, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson,
+    BodyJson, BodyValue, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson,
     JobJson, ReportJson, media_type, state_text,
 };
 pub use policy::{

@@ -36,7 +36,7 @@ pub struct Edit {
     pub ttr_ms: Option<u32>,
     /// The new body.
     pub body: Option<Bytes>,
-    /// The attributes that are replaced.
+    /// The attributes that are replaced. The content type is one of them only through [`Self::replaces`].
     pub replaced: AttributeSet,
     /// Their new values. One that is missing here is taken away.
     pub attributes: Attributes,
@@ -56,6 +56,16 @@ impl Edit {
             replaced: AttributeSet::NONE,
             attributes: Attributes::default(),
             if_version: None,
+        }
+    }
+
+    /// The attributes that are replaced, with the content type: it goes with the body, and with headers that name it.
+    pub fn replaces(&self) -> AttributeSet {
+        let has_headers = self.replaced.has(AttributeSet::HEADERS);
+        if self.body.is_some() || (has_headers && self.attributes.content_type().is_some()) {
+            self.replaced.and(AttributeSet::CONTENT_TYPE)
+        } else {
+            self.replaced
         }
     }
 

@@ -28,7 +28,7 @@ use super::limits::{
     ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
 };
 use super::time::{Millis, When};
-pub use edit::AttributeSet;
+pub use edit::{AttributeSet, CONTENT_TYPE};
 pub use error::AttributeError;
 
 /// The tags that this version knows.

@@ -22,7 +22,7 @@ mod time;
 mod topic_policy;
 
 pub use attributes::{
-    AttributeError, AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, Policy, tag,
+    AttributeError, AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, CONTENT_TYPE, Policy, tag,
 };
 pub use call_back::{CallBack, Method, Refused, Success};
 pub use condition::{Condition, ConditionError, Part, Rules, Value};

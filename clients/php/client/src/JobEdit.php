@@ -9,7 +9,6 @@ use Adjourn\Error\UsageError;
 use Adjourn\Protocol\JobFrames;
 
 use function in_array;
-use function is_string;
 
 /**
  * The parts of a job that `edit` changes. Give at least one, with named arguments; the others stay as they are. To take
@@ -38,13 +37,13 @@ final readonly class JobEdit
     private int $edited;
 
     /**
-     * @param mixed $body encoded as in NewJob; null is the `null` of JSON. Without `headers`, the job keeps its old `content-type`
+     * @param mixed $body encoded as in NewJob, and with it the header `content-type`; null is the `null` of JSON
      * @param int|null $delayMs due this long after the queue accepts the edit
      * @param \DateTimeInterface|null $at due at this time
      * @param int|null $ttrMs how long a consumer may hold the job, 100 ms to seven days
      * @param int|null $priority lower numbers first
-     * @param array<string, string>|null $headers in place of all that the job has. If the edit has a body that is not a string, its
-     *     `content-type` is added as in NewJob, also if `unset` takes the headers away. The headers of a trace are not added
+     * @param array<string, string>|null $headers in place of all that the job has but `content-type`, which goes with the body unless it
+     *     is given here. The headers of a trace are not added
      * @param int|null $expiresAfterMs dropped when this long has passed since the edit
      * @param int|null $attemptsMax buried after this many failed attempts; NewJob::ATTEMPTS_UNLIMITED: never
      * @param int|null $retentionMs how long the key stays taken after FINISH
@@ -73,7 +72,7 @@ final readonly class JobEdit
                 throw new UsageError("To take \"$name\" away, write unset: ['$name'].");
             }
         }
-        $this->job($body);
+        $this->job();
     }
 
     /**
@@ -83,12 +82,7 @@ final readonly class JobEdit
      */
     public function fields(BodyCodec $codec): array
     {
-        $body = $this->body;
-        if (($this->edited & JobFrames::EDITED_HEADERS) === 0 && $body !== Unedited::Body && !is_string($body)) {
-            // The headers stay: none is added for the content type.
-            [$body] = $codec->encode($body);
-        }
-        $fields = $this->job($body)->fields($codec);
+        $fields = $this->job()->fields($codec);
         unset($fields['key'], $fields['if_exists']);
 
         return ['edited' => $this->edited] + $fields;
@@ -126,10 +120,10 @@ final readonly class JobEdit
     }
 
     /** A push of the new values: it checks and encodes them. What it says of the other parts is not used. */
-    private function job(mixed $body): NewJob
+    private function job(): NewJob
     {
         return new NewJob(
-            body: $body === Unedited::Body ? '' : $body,
+            body: $this->body === Unedited::Body ? '' : $this->body,
             delayMs: $this->delayMs,
             at: $this->at,
             ttrMs: $this->ttrMs,

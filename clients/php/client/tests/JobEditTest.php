@@ -93,8 +93,8 @@ final class JobEditTest extends TestCase
     /** @return iterable<string, array{array<string, mixed>, string, array<string, string>}> arguments, body and headers */
     public static function bodies(): iterable
     {
-        yield 'an array keeps the headers' => [['body' => ['a' => 1]], '{"a":1}', []];
-        yield 'null is a value' => [['body' => null], 'null', []];
+        yield 'an array' => [['body' => ['a' => 1]], '{"a":1}', self::JSON];
+        yield 'null is a value' => [['body' => null], 'null', self::JSON];
         yield 'a text' => [['body' => 'x'], 'x', []];
         yield 'an array and headers' => [['body' => [1], 'headers' => ['a' => 'b']], '[1]', ['a' => 'b'] + self::JSON];
         yield 'an array and no other headers' => [['body' => [1], 'unset' => ['headers']], '[1]', self::JSON];
@@ -109,7 +109,7 @@ final class JobEditTest extends TestCase
      * @param array<string, mixed> $arguments
      * @param array<string, string> $headers
      */
-    public function testAContentTypeIsAddedOnlyWhereHeadersAreEdited(array $arguments, string $body, array $headers): void
+    public function testTheContentTypeGoesWithTheBody(array $arguments, string $body, array $headers): void
     {
         $fields = self::fields(...$arguments);
         self::assertSame([$body, $headers], [$fields['body'], Attributes::decode($fields['attributes'])->headers]);

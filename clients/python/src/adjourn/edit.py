@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -27,12 +26,10 @@ class EditParts(TypedDict, total=False):
     ttr: Duration | None
     """Time to run. `None`: the topic's default."""
     body: Any
-    """The new body, encoded as in a push; `None` is the `null` of JSON. Alone it keeps the old headers and thus the old
-    `content-type`: if the kind of the body changes, edit `headers`, too."""
+    """The new body, encoded as in a push, and with it the header `content-type`; `None` is the `null` of JSON."""
     headers: Mapping[str, str] | None
-    """The new headers, in place of all old ones. `None` or an empty mapping: no headers. If `body` is given, too, its
-    `content-type` is added as in a push; without `body`, repeat the `content-type` that the job has. The headers of
-    `connect` and those of a trace are not added."""
+    """The new headers, in place of all old ones but `content-type`, which goes with the body unless it is given here.
+    `None` or an empty mapping: no headers. The headers of `connect` and those of a trace are not added."""
     expires_after: Duration | None
     """The job is dropped after this time. `None`: the topic's default, or never."""
     expires_at: datetime | None
@@ -74,7 +71,6 @@ def edit_request(job: JobRef, given: EditParts, if_version: int, codec: Codec) -
     # What a push would be given: the parts that stay are then empty, which is valid.
     options = {name: value for name, value in given.items() if name != "body"}
     new = NewJob(given.get("body", b""), **options).encode(codec)
-    attributes = new.attributes if "headers" in edited else replace(new.attributes, headers=())
     marks: dict[str, Any] = {f"edits_{part}": part in edited for part in _PARTS}
     return Edit(
         due_ms=new.due_ms,
@@ -82,7 +78,7 @@ def edit_request(job: JobRef, given: EditParts, if_version: int, codec: Codec) -
         priority=new.priority,
         ttr_ms=new.ttr_ms,
         job=job,
-        attributes=attributes,
+        attributes=new.attributes,
         body=new.body,
         if_version=if_version,
         **marks,

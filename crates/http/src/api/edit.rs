@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -18,9 +17,9 @@ use super::change::{change, of_one_job_with_body};
 use super::new_job::NewJobJson;
 use super::push::bytes_max;
 use super::{Answer, version};
-use adjourn_json::{CONTENT_TYPE, ChangedJson};
-use adjourn_protocol::{Edit, ErrorCode, JobRef, JobReport, Request as Asked};
-use adjourn_types::{AttributeSet, Attributes, AttributesBuilder, JobId, Key, TopicName};
+use adjourn_json::ChangedJson;
+use adjourn_protocol::{Edit, JobRef, Request as Asked};
+use adjourn_types::{AttributeSet, JobId, Key, TopicName};
 
 /// The fields of a new job that no edit changes.
 const FIXED: [&str; 4] = ["key", "if_exists", "postpone_max", "postpone_max_ms"];
@@ -62,84 +61,37 @@ impl ToSchema for EditJson {
     }
 }
 
-/// How often an edit is tried again, because the job changed while its headers were read.
-const RETRIES_MAX: usize = 5;
-
-/// What a request changes.
-#[derive(Clone)]
-struct Changes {
-    edit: Edit,
-    /// True if the new body is JSON.
-    is_json: bool,
-}
-
-impl Changes {
-    /// Reads the fields of a request about this job.
-    fn read(job: JobRef, text: &[u8]) -> Result<Self, Problem> {
-        let new: NewJobJson<'_> = input::of_json(text)?;
-        let given: BTreeMap<Cow<'_, str>, &RawValue> = input::of_json(text)?;
-        let has_value = |name: &str| given.get(name).is_some_and(|value| value.get() != "null");
-        let is_given = |name: &str| given.contains_key(name);
-        if let Some(name) = FIXED.into_iter().find(|name| is_given(name)) {
-            return Err(Problem::at_pointer(&format!("/{name}"), "an edit cannot change it: leave it out"));
-        }
-        let is_due = DUE.into_iter().any(has_value);
-        if let Some(name) = DUE.into_iter().find(|name| is_given(name)).filter(|_| !is_due) {
-            let detail = "every job has a due time: give another one, or leave it out";
-            return Err(Problem::at_pointer(&format!("/{name}"), detail));
-        }
-        let (body, is_json) = new.body()?;
-        let new = new.with_body(body, None)?;
-        // Here `null` is a body, too.
-        let has_body = is_given("body") || has_value("body_base64");
-        let replaced = ATTRIBUTES.into_iter().filter(|(name, _)| is_given(name));
-        let edit = Edit {
-            due: is_due.then_some(new.due),
-            priority: is_given("priority").then_some(new.priority),
-            ttr_ms: (is_given("ttr") || is_given("ttr_ms")).then_some(new.ttr_ms),
-            body: has_body.then_some(new.body),
-            replaced: replaced.fold(AttributeSet::NONE, |set, (_, attribute)| set.and(attribute)),
-            attributes: new.attributes,
-            ..Edit::new(job)
-        };
-        if !edit.changes_something() {
-            return Err(Problem::malformed(
-                "give at least one field that changes, such as {\"priority\": 1}",
-            ));
-        }
-        Ok(Self { edit, is_json })
+/// Reads the fields of a request about this job.
+fn changes(job: JobRef, text: &[u8]) -> Result<Edit, Problem> {
+    let new: NewJobJson<'_> = input::of_json(text)?;
+    let given: BTreeMap<Cow<'_, str>, &RawValue> = input::of_json(text)?;
+    let has_value = |name: &str| given.get(name).is_some_and(|value| value.get() != "null");
+    let is_given = |name: &str| given.contains_key(name);
+    if let Some(name) = FIXED.into_iter().find(|name| is_given(name)) {
+        return Err(Problem::at_pointer(&format!("/{name}"), "an edit cannot change it: leave it out"));
     }
-
-    /// True if the job's headers decide what its headers are afterwards: the content type goes with the body, not with
-    /// the other headers.
-    fn needs_headers(&self) -> bool {
-        let has_new_headers = self.edit.replaced.has(AttributeSet::HEADERS);
-        has_new_headers != self.edit.body.is_some()
+    let is_due = DUE.into_iter().any(has_value);
+    if let Some(name) = DUE.into_iter().find(|name| is_given(name)).filter(|_| !is_due) {
+        let detail = "every job has a due time: give another one, or leave it out";
+        return Err(Problem::at_pointer(&format!("/{name}"), detail));
     }
-
-    /// The edit, for a job that has these headers.
-    fn with_type(self, old: &Attributes) -> Result<Edit, Problem> {
-        let is_type = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case(CONTENT_TYPE);
-        let has_new_headers = self.edit.replaced.has(AttributeSet::HEADERS);
-        if !has_new_headers && self.edit.body.is_none() {
-            return Ok(self.edit);
-        }
-        let headers = if has_new_headers { &self.edit.attributes } else { old };
-        let content_type = match self.edit.body {
-            _ if has_new_headers && headers.headers().any(|header| is_type(&header)) => {
-                return Ok(self.edit);
-            }
-            Some(_) => self.is_json.then_some((CONTENT_TYPE, "application/json")),
-            None => old.headers().find(is_type),
-        };
-        let all = content_type.into_iter().chain(headers.headers().filter(|header| !is_type(header)));
-        let all = all.fold(AttributesBuilder::default(), |all, (name, value)| all.header(name, value));
-        let attributes =
-            all.build().and_then(|headers| self.edit.attributes.edited(AttributeSet::HEADERS, &headers));
-        let attributes = attributes.map_err(|error| Problem::at_pointer("/headers", error.to_string()))?;
-        let replaced = self.edit.replaced.and(AttributeSet::HEADERS);
-        Ok(Edit { attributes, replaced, ..self.edit })
+    let new = new.job()?;
+    // Here `null` is a body, too.
+    let has_body = is_given("body") || has_value("body_base64");
+    let replaced = ATTRIBUTES.into_iter().filter(|(name, _)| is_given(name));
+    let edit = Edit {
+        due: is_due.then_some(new.due),
+        priority: is_given("priority").then_some(new.priority),
+        ttr_ms: (is_given("ttr") || is_given("ttr_ms")).then_some(new.ttr_ms),
+        body: has_body.then_some(new.body),
+        replaced: replaced.fold(AttributeSet::NONE, |set, (_, attribute)| set.and(attribute)),
+        attributes: new.attributes,
+        ..Edit::new(job)
+    };
+    if !edit.changes_something() {
+        return Err(Problem::malformed("give at least one field that changes, such as {\"priority\": 1}"));
     }
+    Ok(edit)
 }
 
 async fn edited(caller: &Caller, job: JobRef, headers: &HeaderMap, request: Request) -> Answer {
@@ -150,39 +102,14 @@ async fn edited(caller: &Caller, job: JobRef, headers: &HeaderMap, request: Requ
     input::check_json(headers)?;
     let if_version = version::if_match(headers)?;
     let text = input::read(request.into_body(), bytes_max(caller), &connection).await?;
-    let changes = Changes::read(job.clone(), &text)?;
-    if !changes.needs_headers() {
-        let edit = changes.with_type(&Attributes::default())?;
-        return change(caller, Asked::Edit(Edit { if_version, ..edit })).await;
-    }
-    for _ in 0..RETRIES_MAX {
-        match with_headers(caller, &job, &changes, if_version).await {
-            // Without a condition the client means the job as it is now.
-            Err(problem) if if_version.is_none() && problem.json().code == ErrorCode::Changed.name() => {}
-            answer => return answer,
-        }
-    }
-    with_headers(caller, &job, &changes, if_version).await
-}
-
-/// Edits a job whose present headers matter: those of the version that is edited.
-async fn with_headers(
-    caller: &Caller,
-    job: &JobRef,
-    changes: &Changes,
-    if_version: Option<NonZeroU64>,
-) -> Answer {
-    let old: JobReport = caller.ask(Asked::Get(job.clone())).await?;
-    let if_version = if_version.or(old.version.try_into().ok());
-    let edit = changes.clone().with_type(&old.attributes)?;
-    change(caller, Asked::Edit(Edit { job: JobRef::Id(old.id), if_version, ..edit })).await
+    change(caller, Asked::Edit(Edit { if_version, ..changes(job, &text)? })).await
 }
 
 of_one_job_with_body!(
     /// Change parts of a delayed, ready or buried job
     ///
     /// Fields that are left out stay as they are, `null` takes a setting away: the topic's default then counts, if there is one. `headers` replaces all
-    /// headers, but the content type, which goes with the body. With `If-Match`, only if the job has not changed since its `ETag` was shown.
+    /// headers but the content type, which goes with the body. With `If-Match`, only if the job has not changed since its `ETag` was shown.
     patch edit, edit_by_key, "", EditJson,
     |caller, job, headers, request => Request| edited(&caller, job, &headers, request)
 );
@@ -193,27 +120,18 @@ mod tests {
     use adjourn_types::limits::PRIORITY_UNSAID;
     use adjourn_types::{Millis, When};
 
-    fn read(text: &str) -> Result<Changes, String> {
-        Changes::read(JobRef::Id(JobId(1)), text.as_bytes()).map_err(|problem| problem.json().detail)
-    }
-
-    fn edit(text: &str, old: &[(&str, &str)]) -> Edit {
-        let old = old.iter().fold(AttributesBuilder::default(), |all, (name, value)| all.header(name, value));
-        read(text)
-            .and_then(|changes| {
-                changes.with_type(&old.build().expect("valid")).map_err(|problem| problem.json().detail)
-            })
-            .expect("an edit")
+    fn read(text: &str) -> Result<Edit, String> {
+        changes(JobRef::Id(JobId(1)), text.as_bytes()).map_err(|problem| problem.json().detail)
     }
 
     #[test]
     fn fields_that_are_left_out_stay() {
-        let one = edit(r#"{"priority": 7}"#, &[]);
-        assert_eq!(one, Edit { priority: Some(7), ..Edit::new(JobRef::Id(JobId(1))) });
-        let all = edit(
+        let one = read(r#"{"priority": 7}"#);
+        assert_eq!(one, Ok(Edit { priority: Some(7), ..Edit::new(JobRef::Id(JobId(1))) }));
+        let all = read(
             r#"{"due_ms": 9, "ttr": null, "priority": null, "expires": null, "attempts_max": 3, "backoff": null, "remember": "1d"}"#,
-            &[("a", "1")],
-        );
+        )
+        .expect("an edit");
         assert_eq!((all.due, all.ttr_ms), (Some(When::At(Millis(9))), Some(0)));
         assert_eq!((all.priority, all.body), (Some(PRIORITY_UNSAID), None));
         assert!(!all.replaced.has(AttributeSet::HEADERS) && all.replaced.has(AttributeSet::EXPIRES));
@@ -222,19 +140,23 @@ mod tests {
 
     #[test]
     fn the_content_type_goes_with_the_body() {
-        const JSON: (&str, &str) = ("content-type", "application/json");
-        for (text, old, expected) in [
-            (r#"{"body": {}}"#, &[("a", "1")][..], &[JSON, ("a", "1")][..]),
-            (r#"{"body": null}"#, &[], &[JSON]),
-            (r#"{"body": "text"}"#, &[JSON, ("a", "1")], &[("a", "1")]),
-            (r#"{"headers": {"b": "2"}}"#, &[JSON, ("a", "1")], &[JSON, ("b", "2")]),
-            (r#"{"headers": null}"#, &[("a", "1")], &[]),
-            (r#"{"headers": {"Content-Type": "x"}}"#, &[JSON], &[("Content-Type", "x")]),
-            (r#"{"headers": {"b": "2"}, "body": []}"#, &[("a", "1")], &[JSON, ("b", "2")]),
+        const JSON: Option<&str> = Some("application/json");
+        for (text, content_type, has_headers) in [
+            (r#"{"body": {}}"#, JSON, false),
+            (r#"{"body": null}"#, JSON, false),
+            (r#"{"body": "text"}"#, None, false),
+            (r#"{"headers": {"Content-Type": "x"}}"#, Some("x"), true),
+            (r#"{"headers": {"Content-Type": "x"}, "body": []}"#, Some("x"), true),
+            (r#"{"headers": {"b": "2"}, "body": []}"#, JSON, true),
         ] {
-            let edit = edit(text, old);
-            assert_eq!(edit.attributes.headers().collect::<Vec<_>>(), expected, "{text}");
-            assert!(edit.replaced.has(AttributeSet::HEADERS));
+            let edit = read(text).expect("an edit");
+            assert_eq!(edit.attributes.content_type(), content_type, "{text}");
+            assert!(edit.replaces().has(AttributeSet::CONTENT_TYPE), "{text}");
+            assert_eq!(edit.replaces().has(AttributeSet::HEADERS), has_headers, "{text}");
+        }
+        for text in [r#"{"headers": {"b": "2"}}"#, r#"{"headers": null}"#, r#"{"priority": 1}"#] {
+            let edit = read(text).expect("an edit");
+            assert!(!edit.replaces().has(AttributeSet::CONTENT_TYPE), "{text}");
         }
     }
 

@@ -17,10 +17,10 @@ use super::super::fields::{
     schema, schema_ms, schema_number, schema_time_ms, when,
 };
 use super::super::problem::Problem;
-use adjourn_json::{CONTENT_TYPE, HeaderJson};
+use adjourn_json::HeaderJson;
 use adjourn_protocol::NewJob;
 use adjourn_types::limits::{ATTRIBUTES_BYTES_MAX, PRIORITY_UNSAID};
-use adjourn_types::{AttributeError, Attributes, AttributesBuilder, IfExists, When};
+use adjourn_types::{AttributeError, Attributes, AttributesBuilder, CONTENT_TYPE, IfExists, When};
 
 /// The maximum length of a header's name, in bytes.
 const HEADER_NAME_BYTES_MAX: usize = 255;

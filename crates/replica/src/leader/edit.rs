@@ -46,7 +46,7 @@ impl Leader {
         let stored = if edit.changes_record() { Some(group.state.records.record(view.body)?) } else { None };
         let attributes = stored.as_ref().map(|stored| {
             let old = Attributes::shown(stored.attributes.clone()).unwrap_or_default();
-            old.edited(edit.replaced, &edit.attributes)
+            old.edited(edit.replaces(), &edit.attributes)
         });
         let attributes = match attributes.transpose() {
             Ok(attributes) => attributes.unwrap_or_default(),
@@ -57,7 +57,7 @@ impl Leader {
         };
         let record = stored.as_ref().map(|stored| EditedRecord {
             before: view.body.checksum,
-            replaced: edit.replaced,
+            replaced: edit.replaces(),
             record: Record {
                 key: stored.key.as_deref(),
                 attributes: attributes.as_bytes(),

@@ -100,25 +100,22 @@ public final class Edit {
         return new Edit(parts | Bits.Edited.TTR, due, priority, NewJob.checkedTtrMs(timeToRun), body, contentType, attributes);
     }
 
-    /** These bytes as the body, as they are. The headers stay, unless {@link #headers} names others. */
+    /** These bytes as the body, as they are and without a content type, unless {@link #headers} names one. */
     public Edit body(byte[] newBody) {
         return body(newBody.clone(), "");
     }
 
-    /** This text in UTF-8 as the body. For the headers see {@link #encoded}. */
+    /** This text in UTF-8 as the body, with its content type. */
     public Edit text(String newBody) {
         return body(FrameWriter.utf8(newBody), NewJob.TEXT);
     }
 
-    /** This value as JSON as the body, as in {@link NewJob#json}. For the headers see {@link #encoded}. */
+    /** This value as JSON as the body, with its content type, as in {@link NewJob#json}. */
     public Edit json(Object value) {
         return encoded(BodyCodec.JSON, value);
     }
 
-    /**
-     * This value, encoded by {@code codec}, as the body. The headers stay, and with them the content type. If {@link #headers} names others,
-     * they get the content type of the new body, unless they have one.
-     */
+    /** This value, encoded by {@code codec}, as the body, with its content type. */
     public Edit encoded(BodyCodec codec, Object value) {
         return body(codec.encode(value), codec.contentType());
     }
@@ -127,7 +124,7 @@ public final class Edit {
         return new Edit(parts | Bits.Edited.BODY, due, priority, ttrMs, newBody, newContentType, attributes);
     }
 
-    /** These headers in place of all that the job has, {@code content-type} included. */
+    /** These headers in place of all that the job has but {@code content-type}, which goes with the body unless it is given here. */
     public Edit headers(List<Header> headers) {
         if (headers.isEmpty()) {
             throw new UsageException("no headers: without(Attribute.HEADERS) takes them away");
@@ -177,7 +174,7 @@ public final class Edit {
         if (parts == 0) {
             throw new UsageException("an edit needs at least one part to change");
         }
-        boolean isTyped = contentType.isEmpty() || attributes.headers().isEmpty() || attributes.header(NewJob.CONTENT_TYPE).isPresent();
+        boolean isTyped = contentType.isEmpty() || attributes.header(NewJob.CONTENT_TYPE).isPresent();
         Attributes all = isTyped ? attributes : attributes.withHeader(NewJob.CONTENT_TYPE, contentType);
         return new Request.Edit(due.ms(), (int) priority, (int) ttrMs, parts, due.kind(), job, all.encode(), body, ifVersion);
     }

@@ -95,11 +95,12 @@ class EditTest {
     }
 
     @Test
-    void newHeadersGetTheContentTypeOfANewBody() {
+    void theContentTypeGoesWithTheBody() {
+        List<Header> json = List.of(new Header("content-type", "application/json"));
         List<Header> own = List.of(new Header("Content-Type", "text/html"));
         List<Header> other = List.of(new Header("a", "1"));
-        assertEquals(List.of(), sentHeaders(Edit.EMPTY.json(Map.of())));
-        assertEquals(List.of(), sentHeaders(Edit.EMPTY.json(Map.of()).without(Edit.Attribute.HEADERS)));
+        assertEquals(json, sentHeaders(Edit.EMPTY.json(Map.of())));
+        assertEquals(json, sentHeaders(Edit.EMPTY.json(Map.of()).without(Edit.Attribute.HEADERS)));
         assertEquals(own, sentHeaders(Edit.EMPTY.text("x").headers(own)));
         assertEquals(other, sentHeaders(Edit.EMPTY.headers(other)));
         assertEquals(other, sentHeaders(Edit.EMPTY.text("x").body(new byte[1]).headers(other)));
