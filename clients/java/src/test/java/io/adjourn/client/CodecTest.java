@@ -88,9 +88,9 @@ class CodecTest {
         r.add(new Request.Reschedule(NEW_YEAR, 1, JobRef.id(42), 0xd4a2_773e_5b00_1f9cL));
         r.add(new Request.RunNow(JobRef.id(42)));
         r.add(new Request.Kick(JobRef.id(42)));
+        r.add(new Request.KickMany(1000, "orders"));
         r.add(new Request.Edit(0, 7, 0, Bits.Edited.PRIORITY | Bits.Edited.BODY | Bits.Edited.ATTEMPTS_MAX, 0, JobRef.id(42), NONE,
                 utf8("close it"), 0));
-        r.add(new Request.KickMany(1000, "orders"));
         byte[] buried = Filter.topic("orders").states(JobState.BURIED).encode();
         r.add(new Request.ListJobs(100, 0, 0, NONE, buried));
         r.add(new Request.Count(Filter.topic("orders").dueBefore(Instant.ofEpochMilli(NEW_YEAR)).encode()));
