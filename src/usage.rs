@@ -166,9 +166,16 @@ pub(crate) fn unknown_variables(command: &Command) -> Vec<String> {
 
 const PREFIX: &str = "ADJOURN_";
 
-/// True for the rest of a variable that tests of clients read, or that Kubernetes sets for a service called `adjourn`.
+/// True for the rest of a variable that tests of clients read, or that Kubernetes sets for a service called `adjourn` or
+/// `adjourn-...`.
 fn is_for_others(name: &str) -> bool {
-    name == "BIN" || name == "PORT" || name.starts_with("PORT_") || name.starts_with("SERVICE_")
+    let words: Vec<&str> = name.split('_').collect();
+    let of_service = |pair: &[&str]| matches!(pair, ["SERVICE", "HOST" | "PORT"]);
+    let of_port = |(nth, word): (usize, &&str)| {
+        let next = words.get(nth + 1).copied().unwrap_or("0");
+        *word == "PORT" && next.starts_with(|first: char| first.is_ascii_digit())
+    };
+    name == "BIN" || words.windows(2).any(of_service) || words.iter().enumerate().any(of_port)
 }
 
 /// Reads a whole number of this range; the error names the range.
@@ -187,6 +194,18 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_of_kubernetes_are_left_alone() {
+        for name in
+            ["BIN", "PORT", "SERVICE_HOST", "HEADLESS_SERVICE_PORT_CLIENTS", "A_PORT", "A_PORT_7480_TCP_ADDR"]
+        {
+            assert!(is_for_others(name), "{name}");
+        }
+        for name in ["PEER_LISTEN", "PORT_NAME", "SERVICE", "HTTP_LISTEN"] {
+            assert!(!is_for_others(name), "{name}");
+        }
+    }
 
     #[test]
     fn items_of_a_list_keep_their_lines() {

@@ -232,7 +232,7 @@ fn what_an_operator_gets_wrong_is_told_and_harms_nothing() {
     let itself = refused(&cluster, &add(&own));
     assert!(itself.contains("this one") || itself.contains("number"), "{itself}");
     let stranger = refused(&cluster, &Request::ClusterRemove { node: 77 });
-    assert!(stranger.contains("node 77 is no member"), "{stranger}");
+    assert!(stranger.contains("node 77 is not a member"), "{stranger}");
     let other = leader % 3 + 1;
     cluster.kill(other);
     cluster.wait_for("the leader to notice", |cluster| {

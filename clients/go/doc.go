@@ -12,7 +12,7 @@
 //	}, adjourn.Concurrency(8))
 //	err = worker.Run(ctx) // until ctx is done; then it drains
 //
-// A [Client] is a session and the connection that carries it at the time. It finds the leader, reconnects for ever,
+// A [Client] is a session and the connection that carries it at the time. It finds the leader, reconnects until it is closed,
 // resumes its session and repeats what is safe to repeat. Pushes are numbered, so the queue accepts each once even if
 // the connection breaks before the answer. What must not be repeated ends with an error that is [ErrOutcomeUnknown].
 // A client [WithoutSession] has keys for its pushes instead of numbers.

@@ -16,7 +16,7 @@ The job must be delayed, ready or buried. What is not given stays. --header repl
 
 Example:
   adjourn edit orders order-17 --priority 1 --delay 30m
-  adjourn edit 42 --body '{"to": "bob"}' --header content-type=application/json
+  adjourn edit 42 --body '[17, 18]' --header content-type=application/json
   adjourn edit 42 --attempts-max 50 --unset expires";
 
 /// What `adjourn edit` is told.

@@ -152,10 +152,10 @@ fn shrink(cluster: &Cluster<Gates>, leader: u64) {
     let [leads, one, other] = &numbers;
     let says = format!("INVALID: node {leads} leads: move leadership first");
     commands.fails(&["cluster", "remove", leads], 1, &says);
-    commands.fails(&["cluster", "remove", "77"], 1, "INVALID: node 77 is no member");
+    commands.fails(&["cluster", "remove", "77"], 1, "INVALID: node 77 is not a member");
     let removed = commands.ok(&["cluster", "remove", one]);
     assert_eq!(removed, format!("node {one} was removed, and its number cannot be used again\n"));
-    commands.fails(&["cluster", "remove", one], 1, &format!("INVALID: node {one} is no member"));
+    commands.fails(&["cluster", "remove", one], 1, &format!("INVALID: node {one} is not a member"));
     let removed = commands.json(&["cluster", "remove", other, "--json"]);
     assert_eq!(removed, json!({ "removed": other.parse::<u64>().expect("a number") }));
     commands.fails(

@@ -10,13 +10,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use adjourn_engine::{
-    Command, Engine, Entry, Grant, JobSelect, JobView, NewJob, Outcome, PushOutcome, Share, TopicOrder,
-    TopicView,
+    Command, Engine, Entry, Grant, JobSelect, JobStore, JobTemplate, JobView, NewFiring, NewJob, NewSchedule,
+    Outcome, PushOutcome, Record, ScheduleView, Share, SkippedInstants, Tick, TopicOrder, TopicView,
 };
 use adjourn_types::limits::PRIORITY_DEFAULT;
 use adjourn_types::{
-    AttributesBuilder, Backoff, BackoffCurve, GroupId, IfExists, JobId, Late, LateAction, Lease, Millis,
-    PolicyChange, SessionId, SessionSecret, TopicPolicy, When,
+    AttributesBuilder, Backoff, BackoffCurve, Fired, Firing, GroupId, IfExists, JobId, Late, LateAction,
+    Lease, Millis, Overlap, PolicyChange, SessionId, SessionSecret, SkipReason, TopicPolicy, When,
 };
 
 use crate::kept_bodies::{KeptBodies, peek};
@@ -101,6 +101,35 @@ impl Written {
             "policy" => Command::TopicPolicy { topic: self.word(0), change: &self.attributes },
             "pause" => Command::TopicPause { topic: self.word(0), paused: true },
             "unpause" => Command::TopicPause { topic: self.word(0), paused: false },
+            "schedule" => Command::ScheduleSet {
+                topic: self.word(0),
+                schedule: NewSchedule {
+                    name: self.word(1).as_bytes(),
+                    priority: PRIORITY_DEFAULT,
+                    ttr_ms: 60_000,
+                    overlap: self.overlap(),
+                    failures_max: u32::try_from(self.number("failures").unwrap_or(0)).expect("few"),
+                    next: self.number("next").map(Millis),
+                    attributes: &[],
+                    body: self.body(),
+                },
+                version: self.number("version").map(|version| u32::try_from(version).expect("few")),
+            },
+            "fire" => Command::ScheduleFire {
+                schedule: self.schedule(),
+                before: self.record_checksum(),
+                tick: self.number("tick").map(|instant| Tick {
+                    instant: Millis(instant),
+                    skipped: self.skipped(),
+                    next: self.number("next").map(Millis),
+                }),
+                firings: self.firings(),
+                template: JobTemplate { attributes: &self.attributes, body: self.body() },
+            },
+            "deletetopic" => Command::TopicDelete { topic: self.word(0) },
+            "stop" => Command::SchedulePause { schedule: self.schedule(), paused: true },
+            "go" => Command::SchedulePause { schedule: self.schedule(), paused: false },
+            "unschedule" => Command::ScheduleDelete { schedule: self.schedule() },
             other => panic!("no command {other:?}"),
         }
     }
@@ -119,8 +148,55 @@ impl Written {
             },
             key: self.named.get("key").map(String::as_bytes),
             attributes: &self.attributes,
-            body: self.named.get("body").map(String::as_bytes).unwrap_or_default(),
+            body: self.body(),
         }
+    }
+
+    fn body(&self) -> &[u8] {
+        self.named.get("body").map(String::as_bytes).unwrap_or_default()
+    }
+
+    fn schedule(&self) -> JobId {
+        JobId(self.word(0).parse().expect("a schedule's number"))
+    }
+
+    fn overlap(&self) -> Overlap {
+        match self.named.get("overlap").map(String::as_str) {
+            None | Some("skip") => Overlap::Skip,
+            Some("allow") => Overlap::Allow,
+            Some("queue-one") => Overlap::QueueOne,
+            Some("replace") => Overlap::Replace,
+            Some(other) => panic!("no overlap {other:?}"),
+        }
+    }
+
+    /// The checksum of the record of a schedule with this name and body.
+    fn record_checksum(&self) -> u32 {
+        let name = self.named.get("name").map(String::as_bytes);
+        let record = Record { key: name, attributes: &[], body: self.body() };
+        KeptBodies::default().keep(record).checksum
+    }
+
+    /// Instants, each with the key of its job.
+    fn firings(&self) -> Vec<NewFiring<'_>> {
+        let instants = self.named.get("for").into_iter().flat_map(|instants| instants.split(','));
+        instants
+            .map(|written| {
+                let (instant, key) =
+                    written.split_once(':').map_or((written, None), |(at, key)| (at, Some(key)));
+                let instant = Millis(instant.parse().expect("an instant"));
+                let late = self.number("jitter").unwrap_or(0);
+                NewFiring { instant, due: instant.after(late), key: key.map(str::as_bytes) }
+            })
+            .collect()
+    }
+
+    /// `skip=LAST:INSTANTS`, of instants that were missed.
+    fn skipped(&self) -> Option<SkippedInstants> {
+        let (last, instants) = self.named.get("skip")?.split_once(':')?;
+        let instants = instants.parse().expect("a number");
+        let last = Millis(last.parse().expect("an instant"));
+        Some(SkippedInstants { last, instants, reason: SkipReason::Missed })
     }
 
     fn due(&self) -> When {
@@ -303,7 +379,18 @@ impl Talk {
             Outcome::Changed { job, state, due, .. } => vec![format!("changed {job} {state} due={due}")],
             Outcome::ChangedMany { jobs } => vec![format!("kicked {jobs}")],
             Outcome::Moved { jobs, in_the_way } => vec![format!("moved {jobs}, in the way {in_the_way}")],
-            Outcome::TopicHasJobs { jobs } => vec![format!("has {jobs} jobs")],
+            Outcome::TopicHasJobs { jobs, schedules: 0 } => vec![format!("has {jobs} jobs")],
+            Outcome::TopicHasJobs { jobs, schedules } => {
+                vec![format!("has {jobs} jobs, {schedules} schedules")]
+            }
+            Outcome::ScheduleSet { schedule, version } => {
+                vec![format!("schedule {schedule} version={version}")]
+            }
+            Outcome::Fired(jobs) => {
+                let one =
+                    |job: &Option<JobId>| job.map_or("skipped".to_owned(), |job| format!("fired {job}"));
+                grouped(jobs.iter().map(one))
+            }
             Outcome::Lapsing { leases } => vec![format!("lapsing, leases={leases}")],
             Outcome::Rejected(reject) => vec![format!("rejected {reject:?}")],
         }
@@ -341,6 +428,12 @@ impl Talk {
                     topics.iter().map(|topic| self.engine.topic(*topic).expect("it exists").name.to_string()),
                 )
             }
+            "schedule" => {
+                let schedule = JobId(rest.parse().expect("a schedule's number"));
+                let Ok(view) = self.engine.schedule(schedule, &mut self.bodies);
+                view.map_or_else(|| vec!["none".to_owned()], |view| tell_schedule(&view))
+            }
+            "tofire" => grouped(self.engine.schedules_to_fire().map(|schedule| schedule.to_string())),
             "topics" => self.engine.topics().map(|view| tell_topic(&view)).collect(),
             "sessions" => {
                 let live = self.engine.sessions().map(|view| {
@@ -378,6 +471,22 @@ fn tell_push(outcome: &PushOutcome) -> String {
         PushOutcome::Refused(reject, Some(job)) => format!("refused {reject:?} {job}"),
         PushOutcome::Refused(reject, None) => format!("refused {reject:?}"),
     }
+}
+
+fn tell_schedule(view: &ScheduleView) -> Vec<String> {
+    let next = view.next.map_or("none".to_owned(), |next| next.to_string());
+    let paused = view.paused.map(|by| format!(" paused by {by:?}")).unwrap_or_default();
+    let comes = if view.is_to_fire { " to fire" } else { "" };
+    let (fired, running, failures) = (view.fired, view.running, view.failures);
+    let state = format!("next={next}{paused}{comes} fired={fired} running={running} failures={failures}");
+    let history = view.history.iter().map(|Firing { instant, at, what }| match what {
+        Fired::Pushed { job, end: None } => format!("{instant} at {at}: job {job}"),
+        Fired::Pushed { job, end: Some(end) } => format!("{instant} at {at}: job {job}, {end:?}"),
+        Fired::Skipped { last, instants, reason } => {
+            format!("{instant} to {last} at {at}: {instants} skipped, {reason:?}")
+        }
+    });
+    [state].into_iter().chain(history).collect()
 }
 
 fn tell_topic(view: &TopicView<'_>) -> String {

@@ -2,13 +2,13 @@
 //! for a short time that it was finished.
 
 use adjourn_engine::{
-    CapturedJob, Command, Engine, Entry, FinishedView, JobSelect, JobView, NewJob, Outcome, Reject, SavedJob,
-    StateMetadata, TopicOrder,
+    CapturedJob, Command, Engine, Entry, FinishedView, JobSelect, JobTemplate, JobView, NewFiring, NewJob,
+    NewSchedule, Outcome, Reject, SavedJob, SkippedInstants, StateMetadata, Tick, TopicOrder,
 };
 use adjourn_types::limits::{FINISHED_WINDOW_MS, REASON_BYTES_MAX};
 use adjourn_types::{
-    AttributesBuilder, GroupId, IfExists, JobHistory, JobId, Lease, Millis, PolicyChange, RetryDefaults,
-    SessionId, SessionSecret, TopicId, When,
+    AttributesBuilder, GroupId, IfExists, JobHistory, JobId, Lease, Millis, Overlap, PolicyChange,
+    RetryDefaults, SessionId, SessionSecret, SkipReason, TopicId, When,
 };
 
 use crate::kept_bodies::KeptBodies;
@@ -246,6 +246,26 @@ fn the_state_in_its_format() {
     let remembered = queue.reserve();
     queue.one(Command::Finish { leases: vec![remembered] });
     queue.one(Command::ClockOffset { offset_ms: 5_000 });
+    let new = NewSchedule {
+        name: b"nightly",
+        priority: 7,
+        ttr_ms: 30_000,
+        overlap: Overlap::Skip,
+        failures_max: 3,
+        next: Some(Millis(1)),
+        attributes: &[],
+        body: b"report",
+    };
+    let set = Command::ScheduleSet { topic: "reports", schedule: new, version: None };
+    let Outcome::ScheduleSet { schedule, .. } = queue.one(set) else { panic!("it is refused") };
+    let skipped = SkippedInstants { last: Millis(2), instants: 2, reason: SkipReason::Missed };
+    let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(Millis(4)) };
+    let firing = NewFiring { instant: Millis(3), due: Millis(3), key: Some(b"nightly@3") };
+    let Ok(view) = queue.engine.schedule(schedule, &mut queue.bodies);
+    let before = view.expect("it was set").body.checksum;
+    let template = JobTemplate { attributes: &[], body: b"report" };
+    let fire = Command::ScheduleFire { schedule, before, tick: Some(tick), firings: vec![firing], template };
+    assert!(matches!(&queue.one(fire), Outcome::Fired(jobs) if matches!(jobs[..], [Some(_)])));
 
     let (jobs, today) = queue.captured();
     let mut bytes = Vec::new();

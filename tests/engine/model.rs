@@ -8,6 +8,7 @@ mod edits;
 mod naive;
 mod policies;
 mod pushes;
+mod schedules;
 pub(crate) mod steps;
 
 use std::collections::BTreeSet;
@@ -55,6 +56,10 @@ impl Both {
         self.known.versions =
             self.model.versions.iter().map(|(id, (version, _))| (JobId(*id), *version)).collect();
         self.known.wall = self.model.wall(stamp);
+        let schedules = self.model.schedules.iter();
+        self.known.schedules = schedules
+            .map(|known| (JobId(known.id), Millis(known.next), known.reference().checksum))
+            .collect();
         let mut known = std::mem::take(&mut self.known);
         let entry =
             Entry { stamp: Millis(stamp), commands: known.commands(&step.actions, self.next_session) };
@@ -84,10 +89,7 @@ impl Both {
         let mut due = Vec::new();
         self.engine.due_topics(Millis(stamp), &mut |topic| due.push(topic));
         assert_eq!(due, self.model.due_topics(at));
-        assert_eq!(
-            self.engine.is_overdue(Millis(stamp)),
-            !self.model.due(at).is_empty() || !self.model.too_far(at).is_empty()
-        );
+        assert_eq!(self.engine.is_overdue(Millis(stamp)), self.model.is_overdue(at));
         let (next, first) = (self.engine.next_deadline_after(Millis(at)), self.model.next_alarm(at));
         assert_eq!(next.is_some(), first.is_some(), "{next:?} {first:?}");
         if let (Some(next), Some(first)) = (next, first) {
@@ -101,9 +103,11 @@ impl Both {
         assert_eq!(self.engine.clock_offset_ms(), self.model.offset);
         assert_eq!(self.engine.has_genesis(), self.model.genesis);
         assert_eq!(self.engine.feature_level(), self.model.feature_level);
-        assert_eq!(self.engine.jobs(), self.model.jobs.len() as u64);
-        assert_eq!(self.bodies.len(), self.model.jobs.len(), "a record is kept for each job");
+        let all = self.model.jobs.len() + self.model.schedules.len();
+        assert_eq!(self.engine.jobs(), all as u64);
+        assert_eq!(self.bodies.len(), all, "a record is kept for each job and schedule");
         self.compare_topics();
+        self.compare_schedules();
         self.compare_sessions();
         // Of the skipped ids, only those at the end can have been issued.
         let (skips, pushed) = (self.model.last_job >> 40, self.model.last_job & ((1 << 40) - 1));
@@ -141,6 +145,18 @@ impl Both {
         }
     }
 
+    fn compare_schedules(&mut self) {
+        assert!(self.model.are_links_sound());
+        for schedule in &self.model.schedules {
+            let Ok(view) = self.engine.schedule(JobId(schedule.id), &mut self.bodies);
+            assert_eq!(view, Some(self.model.schedule_view(schedule)));
+            let topic = &self.model.topics.get(schedule.topic).expect("it exists").name;
+            let Ok(found) = self.engine.schedule_id(topic, &schedule.name, &mut self.bodies);
+            assert_eq!(found, Some(JobId(schedule.id)));
+        }
+        assert_eq!(self.engine.schedules_to_fire().collect::<Vec<_>>(), self.model.to_fire());
+    }
+
     fn compare_topics(&mut self) {
         let count = |topic: usize, wanted: fn(&State) -> bool| {
             let of_topic = self.model.jobs.iter().filter(|job| job.topic == topic);
@@ -168,6 +184,7 @@ impl Both {
                 reserved: count(number, |state| matches!(state, State::Reserved { .. })),
                 buried: count(number, |state| matches!(state, State::Buried(_))),
                 remembered: count(number, |state| matches!(state, State::Finished { .. })),
+                schedules: self.model.schedules_of(id),
                 pushed: topic.pushed,
                 finished: topic.finished,
                 deleted: topic.deleted,

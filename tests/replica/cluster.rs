@@ -424,7 +424,7 @@ fn a_node_that_is_known_and_never_was_a_member_can_be_removed() {
     let done = rig.ask(leader, operator, 2, Request::ClusterRemove { node: KNOWN_ONLY });
     assert!(matches!(done, Response::Done), "{done:?}");
     let again = refusal(rig.ask(leader, operator, 3, Request::ClusterRemove { node: KNOWN_ONLY }));
-    assert!(again.message.contains("is no member"), "{again}");
+    assert!(again.message.contains("is not a member"), "{again}");
 }
 
 #[test]

@@ -6,21 +6,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use adjourn_engine::{
-    BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, JobEdit, JobSelect, KeyedJob, NewJob,
-    Record, Share, TopicOrder,
+    BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, JobEdit, JobSelect, JobTemplate,
+    KeyedJob, NewFiring, NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
 };
 use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
 };
 use adjourn_types::{
     AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists,
-    JobId, Lease, Millis, RetryDefaults, SessionId, SessionSecret, When,
+    JobId, Lease, Millis, Overlap, RetryDefaults, SessionId, SessionSecret, SkipReason, When,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entry.
-const COMMANDS: usize = 28;
+const COMMANDS: usize = 32;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -166,6 +166,7 @@ fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
     commands.extend(of_leases(session));
     commands.extend(of_one_job());
     commands.extend(of_many_jobs());
+    commands.extend(of_schedules());
     commands
 }
 
@@ -257,6 +258,35 @@ fn of_one_job() -> Vec<Command<'static>> {
     ]
 }
 
+fn of_schedules() -> Vec<Command<'static>> {
+    let schedule = JobId::new(GROUP, 70_001);
+    let new = NewSchedule {
+        name: b"nightly",
+        priority: 7,
+        ttr_ms: 30_000,
+        overlap: Overlap::QueueOne,
+        failures_max: 300,
+        next: Some(STAMP),
+        attributes: &[9, 0, 8, 0, 0x60, 0xea, 0, 0, 0, 0, 0, 0],
+        body: b"report",
+    };
+    let firing = NewFiring { instant: STAMP, due: Millis(STAMP.0 + 5), key: Some(b"nightly@1790000000000") };
+    let template = JobTemplate { attributes: new.attributes, body: new.body };
+    let skipped = SkippedInstants { last: STAMP, instants: 70_000, reason: SkipReason::Missed };
+    let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(STAMP) };
+    let fire =
+        |tick, firings| Command::ScheduleFire { schedule, before: 0xdead_beef, tick, firings, template };
+    vec![
+        Command::ScheduleSet { topic: TOPIC, schedule: new, version: Some(300) },
+        Command::ScheduleSet { topic: TOPIC, schedule: NewSchedule { next: None, ..new }, version: None },
+        fire(Some(tick), vec![firing, NewFiring { key: None, ..firing }]),
+        fire(Some(Tick { skipped: None, next: None, ..tick }), Vec::new()),
+        fire(None, vec![firing]),
+        Command::SchedulePause { schedule, paused: true },
+        Command::ScheduleDelete { schedule },
+    ]
+}
+
 fn of_many_jobs() -> Vec<Command<'static>> {
     let whole = Conditions {
         states: 0b1001,
@@ -322,5 +352,9 @@ fn kind(command: &Command<'_>) -> usize {
         Command::PushIdempotent { .. } => 25,
         Command::RetryDefaults { .. } => 26,
         Command::Edit { .. } => 27,
+        Command::ScheduleSet { .. } => 28,
+        Command::ScheduleFire { .. } => 29,
+        Command::SchedulePause { .. } => 30,
+        Command::ScheduleDelete { .. } => 31,
     }
 }

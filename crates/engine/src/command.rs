@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::Record;
 use adjourn_types::{
-    AttributeSet, BuryReason, Filter, IfExists, JobId, Lease, Millis, PolicyChange, RetryDefaults, SessionId,
-    SessionSecret, States, When,
+    AttributeSet, BuryReason, Filter, IfExists, JobId, Lease, Millis, Overlap, PolicyChange, RetryDefaults,
+    SessionId, SessionSecret, SkipReason, States, When,
 };
 
 /// One step of the state machine. Each has exactly one [`Outcome`](super::Outcome).
@@ -243,6 +243,44 @@ pub enum Command<'a> {
         /// The [version](super::JobView::version) that the job must have, if set.
         version: Option<u64>,
     },
+    /// Creates a schedule, or changes the one with its name.
+    ScheduleSet {
+        /// The topic of its jobs, created if it is new.
+        topic: &'a str,
+        /// What it is to be.
+        #[serde(borrow)]
+        schedule: NewSchedule<'a>,
+        /// How often it must have been set, if given; 0: it must be new.
+        version: Option<u32>,
+    },
+    /// Pushes jobs of a schedule.
+    ScheduleFire {
+        /// The schedule.
+        schedule: JobId,
+        /// The [checksum](super::BodyRef::checksum) of the schedule's record from which this was made. If it has another one
+        /// by now, nothing is changed.
+        before: u32,
+        /// Why the schedule fires; `None` if a user asks for it.
+        tick: Option<Tick>,
+        /// The jobs to push, in order.
+        #[serde(borrow)]
+        firings: Vec<NewFiring<'a>>,
+        /// What they have in common.
+        #[serde(borrow)]
+        template: JobTemplate<'a>,
+    },
+    /// Pauses or resumes a schedule.
+    SchedulePause {
+        /// The schedule.
+        schedule: JobId,
+        /// True to pause.
+        paused: bool,
+    },
+    /// Forgets a schedule. Its jobs stay.
+    ScheduleDelete {
+        /// The schedule.
+        schedule: JobId,
+    },
 }
 
 impl Command<'_> {
@@ -405,6 +443,75 @@ pub struct EditedRecord<'a> {
     /// The whole record, new and old parts. The key does not change.
     #[serde(borrow)]
     pub record: Record<'a>,
+}
+
+/// A schedule that is set. The proposer has checked its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewSchedule<'a> {
+    /// Its name, unique in its topic.
+    #[serde(with = "serde_bytes", borrow)]
+    pub name: &'a [u8],
+    /// As in [`NewJob`].
+    pub priority: u32,
+    /// As in [`NewJob`].
+    pub ttr_ms: u32,
+    /// What it does while an earlier job has not ended.
+    pub overlap: Overlap,
+    /// It is paused after this many failures in a row; 0 for never.
+    pub failures_max: u32,
+    /// Its next instant, by the wall clock; `None` if there is none.
+    pub next: Option<Millis>,
+    /// The encoded attributes: those of its jobs, and when it fires.
+    #[serde(with = "serde_bytes", borrow)]
+    pub attributes: &'a [u8],
+    /// The payload of its jobs.
+    #[serde(with = "serde_bytes", borrow)]
+    pub body: &'a [u8],
+}
+
+/// An instant of a schedule has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tick {
+    /// The instant. If it is not the schedule's next one by now, nothing is changed.
+    pub instant: Millis,
+    /// The instants from this one on that are not fired.
+    pub skipped: Option<SkippedInstants>,
+    /// The next instant from now on; `None` if there is none.
+    pub next: Option<Millis>,
+}
+
+/// Instants that a schedule does not fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedInstants {
+    /// The last one.
+    pub last: Millis,
+    /// How many they are.
+    pub instants: u64,
+    /// Why they are skipped.
+    pub reason: SkipReason,
+}
+
+/// One job of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewFiring<'a> {
+    /// The instant that it is for, by the wall clock.
+    pub instant: Millis,
+    /// When the job is due: the instant, or a little later.
+    pub due: Millis,
+    /// The job's key. If a job has it, that one counts as the job of this firing.
+    #[serde(with = "serde_bytes", borrow)]
+    pub key: Option<&'a [u8]>,
+}
+
+/// What the jobs of a schedule have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobTemplate<'a> {
+    /// The encoded attributes.
+    #[serde(with = "serde_bytes", borrow)]
+    pub attributes: &'a [u8],
+    /// The payload.
+    #[serde(with = "serde_bytes", borrow)]
+    pub body: &'a [u8],
 }
 
 /// One job of a push. The proposer has checked its fields.

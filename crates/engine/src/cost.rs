@@ -19,6 +19,7 @@ impl Command<'_> {
                 engine.sessions.lease_count(*session).min(LAPSE_LEASES_MAX)
             }
             Command::Bulk { jobs, .. } => jobs.len(),
+            Command::ScheduleFire { firings, .. } => firings.len() + 1,
             Command::Move { jobs, .. } => jobs.len(),
             Command::KickMany { topic, jobs_max } => {
                 find(topic).map_or(0, |topic| topic.buried.len()).min(*jobs_max as usize)

@@ -70,14 +70,15 @@ impl JobEventKind {
         }
     }
 
-    fn of_state(state: JobState) -> Self {
-        match state {
+    fn of_state(state: JobState) -> Option<Self> {
+        Some(match state {
             JobState::Delayed => Self::Delayed,
             JobState::Ready => Self::Ready,
             JobState::Reserved => Self::Reserved,
             JobState::Buried => Self::Buried,
             JobState::Finished => Self::Finished,
-        }
+            JobState::Scheduled => return None,
+        })
     }
 }
 
@@ -107,8 +108,10 @@ impl Events {
     ) {
         let Some((state_before, due_before)) = before else { return };
         let is_postponed = job.state == JobState::Delayed && clock.as_wall(job.due()) != due_before;
-        if job.state != state_before || is_postponed {
-            self.note(JobEventKind::of_state(job.state), job, clock, topics);
+        if (job.state != state_before || is_postponed)
+            && let Some(kind) = JobEventKind::of_state(job.state)
+        {
+            self.note(kind, job, clock, topics);
         }
     }
 

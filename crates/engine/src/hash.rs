@@ -54,7 +54,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    const BYTES: usize = 24 * 8;
+    const BYTES: usize = 26 * 8;
 
     pub(super) fn new(kind: Kind) -> Self {
         let mut element = Self { bytes: [0; Self::BYTES], length: 0 };

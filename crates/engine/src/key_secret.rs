@@ -19,4 +19,10 @@ impl KeySecret {
         hasher.write(key);
         hasher.finish128().as_u128()
     }
+
+    /// The hash of a schedule's name in its topic. A job may have the same text as its key.
+    pub(super) fn hash_name(&self, topic: TopicId, name: &[u8]) -> KeyHash {
+        const SCHEDULE: KeyHash = 1;
+        self.hash(topic, name) ^ SCHEDULE
+    }
 }

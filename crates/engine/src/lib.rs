@@ -83,7 +83,8 @@ pub use capture::state_metadata::{
 };
 pub use clock::{Moment, Timeline};
 pub use command::{
-    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, KeyedJob, NewJob, Share, TopicOrder,
+    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, JobTemplate, KeyedJob, NewFiring,
+    NewJob, NewSchedule, Share, SkippedInstants, Tick, TopicOrder,
 };
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use events::{JobEvent, JobEventKind};
@@ -93,8 +94,8 @@ pub use jobs::capture::PAGE_SLOTS_MAX;
 pub use jobs::slab;
 pub use numbers::{COUNT_MAX, COUNTED_JOBS_MAX, IDS_SKIPPED, LAST_JOB_MAX, ids_floor};
 pub use outcome::{
-    Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, SessionStatus, SessionView,
-    TopicView,
+    Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, ScheduleView, SessionStatus,
+    SessionView, TopicView,
 };
 pub use place::{BodyRef, Place};
 pub use read::listing::{Listed, Listing};

@@ -2,7 +2,8 @@
 
 use super::place::BodyRef;
 use adjourn_types::{
-    Backoff, BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, SessionId, TopicId, TopicName,
+    Backoff, BuryReason, Fence, Firing, JobHistory, JobId, JobState, Lease, Millis, Overlap, PausedBy,
+    SessionId, TopicId, TopicName,
 };
 
 /// The result of applying one entry.
@@ -20,7 +21,7 @@ pub struct Applied {
 /// The result of one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Genesis, clock offset, session lapse and close, topic pause and delete.
+    /// Genesis, clock offset, session lapse and close, topic pause and delete, schedule pause and delete.
     Done,
     /// Session open and resume.
     Session {
@@ -63,11 +64,22 @@ pub enum Outcome {
         /// Number of jobs that stay because another job has their key in the new topic.
         in_the_way: u32,
     },
-    /// Topic delete: the topic has jobs, and nothing was changed.
+    /// Topic delete: the topic has jobs or schedules, and nothing was changed.
     TopicHasJobs {
         /// Number of jobs in the topic.
         jobs: u64,
+        /// Number of its schedules.
+        schedules: u64,
     },
+    /// Schedule set.
+    ScheduleSet {
+        /// Its id.
+        schedule: JobId,
+        /// How often it was set.
+        version: u32,
+    },
+    /// Schedule fire: the job of each firing; `None` if it was skipped.
+    Fired(Vec<Option<JobId>>),
     /// Session lapse and close: the session still holds leases. The command must be repeated to give them back.
     Lapsing {
         /// Number of leases left.
@@ -213,6 +225,41 @@ pub struct JobView {
     pub body: BodyRef,
 }
 
+/// A schedule as readers see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleView {
+    /// Its id.
+    pub id: JobId,
+    /// The topic of its jobs.
+    pub topic: TopicId,
+    /// The priority of its jobs, as in a push.
+    pub priority: u32,
+    /// How long a lease on its jobs lasts, as in a push.
+    pub ttr_ms: u32,
+    /// Its next instant, by the wall clock; `None` if there is none.
+    pub next: Option<Millis>,
+    /// True if that has come, and the leader is to fire it.
+    pub is_to_fire: bool,
+    /// Why it does not fire at present.
+    pub paused: Option<PausedBy>,
+    /// What it does while an earlier job has not ended.
+    pub overlap: Overlap,
+    /// It is paused after this many failures in a row; 0 for never.
+    pub failures_max: u32,
+    /// Failures in a row so far.
+    pub failures: u32,
+    /// Instants at which it pushed a job, without those by hand.
+    pub fired: u64,
+    /// Its jobs that have not ended.
+    pub running: u32,
+    /// How often it was set.
+    pub version: u32,
+    /// What it did of late, the oldest first.
+    pub history: Vec<Firing>,
+    /// Where name, attributes and body are.
+    pub body: BodyRef,
+}
+
 /// A job that was finished a short time ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinishedView {
@@ -243,6 +290,8 @@ pub struct TopicView<'a> {
     pub buried: u64,
     /// Finished jobs that are still remembered.
     pub remembered: u64,
+    /// Schedules, which are no jobs.
+    pub schedules: u64,
     /// Jobs ever pushed, or moved here.
     pub pushed: u64,
     /// Jobs ever finished.

@@ -106,7 +106,8 @@ impl Engine {
             None => None,
             Some(Found::Resident(slot)) => Some(self.view(&self.jobs[slot])),
             Some(Found::Spilled(slot)) => Some(self.spilled_view(self.jobs.spilled().place(slot), store)?),
-        })
+        }
+        .filter(|view| view.state != JobState::Scheduled))
     }
 
     /// The topic of a job, resident or spilled.
@@ -129,7 +130,14 @@ impl Engine {
         command: &Command<'_>,
         store: &mut S,
     ) -> Result<(), S::Error> {
-        self.spilled_named(command).into_iter().try_for_each(|spilled| self.load(spilled, store).map(drop))
+        // The topic of a schedule's jobs is known once the schedule is loaded.
+        let passes = if matches!(command, Command::ScheduleFire { .. }) { 2 } else { 1 };
+        for _ in 0..passes {
+            for spilled in self.spilled_named(command) {
+                self.load(spilled, store)?;
+            }
+        }
+        Ok(())
     }
 
     /// The places of the spilled jobs that a command names: the command will read them.
@@ -179,6 +187,22 @@ impl Engine {
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => name(self.find(job)),
+            Command::ScheduleSet { topic, schedule, .. } => {
+                if let Some(topic) = self.topics.id(topic) {
+                    name(self.jobs.find_key(self.key_secret.hash_name(topic, schedule.name)));
+                }
+            }
+            Command::ScheduleFire { firings, schedule, .. } => {
+                let found = self.jobs.find(*schedule);
+                name(found);
+                if let Some(topic) = found.and_then(Found::resident).map(|slot| self.jobs[slot].topic) {
+                    let keys = firings.iter().filter_map(|firing| firing.key);
+                    keys.for_each(|key| name(self.jobs.find_key(self.key_secret.hash(topic, key))));
+                }
+            }
+            Command::SchedulePause { schedule, .. } | Command::ScheduleDelete { schedule } => {
+                name(self.jobs.find(*schedule));
+            }
             Command::Edit { job, .. } => name(self.jobs.find(*job)),
             Command::Bulk { jobs, .. } => {
                 for job in jobs {
@@ -235,10 +259,7 @@ impl Engine {
         let job = &self.jobs[slot];
         let waits_long =
             |until: Moment| until.at > self.clock.now(until.timeline).saturating_add(HORIZON_LEAST_MS);
-        job.state == JobState::Delayed
-            && job.held_until().is_none()
-            && waits_long(job.waits_for())
-            && job.hash() == hash
+        job.may_spill() && job.timer().is_some_and(waits_long) && job.hash() == hash
     }
 
     fn firing_order(&self, slot: Slot) -> FiringOrder {

@@ -6,7 +6,7 @@ use super::events::JobEventKind;
 use super::job::{DUE_ANEW, Job, KeyHash};
 use super::jobs::Slot;
 use adjourn_types::limits::DUE_PER_ENTRY_MAX;
-use adjourn_types::{BuryReason, Fence, JobState, Millis, SessionId, TopicId};
+use adjourn_types::{BuryReason, Fence, JobEnd, JobState, Millis, SessionId, TopicId};
 
 impl Engine {
     /// Changes a job: removes it from the structures that its old state needs, and adds it to those that its new state
@@ -81,9 +81,12 @@ impl Engine {
         }
     }
 
-    /// Makes a job wait that may not be delivered by the current wall clock. An expired one is held until it has surely
+    /// Makes a job wait that may not be delivered by the current wall clock, or a schedule. An expired one is held until it has surely
     /// expired.
     pub(super) fn put_away(&mut self, slot: Slot) {
+        if self.jobs[slot].state == JobState::Scheduled {
+            return self.change(slot, |job| job.set_instant_has_come(false));
+        }
         let (clock, job) = (self.clock, &self.jobs[slot]);
         let Some(expires) = job.expires().filter(|_| job.is_expired(self.clock)) else {
             return self.make_wait(slot);
@@ -110,6 +113,17 @@ impl Engine {
             job.set_due(now);
             job.set_ready(i128::from(now.at) + 1);
         });
+    }
+
+    /// A job of a schedule has ended: the schedule notes how, and the job is none of its jobs any more. Does nothing for
+    /// other jobs.
+    pub(super) fn leave_schedule(&mut self, slot: Slot, how: JobEnd) {
+        let (id, schedule) = (self.jobs[slot].id, self.jobs[slot].runs_for());
+        let Some(schedule) = schedule else { return };
+        self.change_unnoted(slot, |job| job.set_of_schedule(None));
+        if let Some(slot) = self.jobs.resident(schedule) {
+            self.change_unnoted(slot, |job| job.change_schedule(|schedule| schedule.note_end(id, how)));
+        }
     }
 
     /// Removes a job from the state.

@@ -7,14 +7,16 @@ use super::hash::Sum;
 use super::jobs::Found;
 use super::store::JobStore;
 use crate::capture::state_metadata::RestoreError;
+use crate::outcome::TopicView;
+use crate::timers::firing_of;
 use crate::topics::ready::{Rank, buried_rank_of, rank_of, reached_rank_of};
-use adjourn_types::{JobState, SessionId, TopicId};
+use adjourn_types::{JobId, JobState, SessionId, TopicId};
 
 impl Engine {
     /// Counts all jobs and sums their hashes from scratch; spilled jobs are read from the store. The inner error names the
     /// first difference from the recorded state. For files whose content is not trusted.
     pub fn recount<S: JobStore>(&self, store: &mut S) -> Result<Result<(), RestoreError>, S::Error> {
-        let mut by_topic: BTreeMap<TopicId, [u64; 5]> = BTreeMap::new();
+        let mut by_topic: BTreeMap<TopicId, [u64; 6]> = BTreeMap::new();
         let mut sum = Sum::default();
         let mut count = |topic, state| {
             if let Some(count) = by_topic.entry(topic).or_default().get_mut(state as usize) {
@@ -27,16 +29,17 @@ impl Engine {
         }
         for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place)?;
-            let same = (saved.id(), saved.key_hash(), saved.state()) == (id, key_hash, JobState::Delayed);
-            if !same || saved.fence().0 > self.numbers.last_fence() {
+            let same = (saved.id(), saved.key_hash()) == (id, key_hash);
+            let waits = matches!(saved.state(), JobState::Delayed | JobState::Scheduled);
+            if !same || !waits || saved.fence().0 > self.numbers.last_fence() {
                 return Ok(Err(RestoreError::Job(id)));
             }
-            count(saved.topic(), JobState::Delayed);
+            count(saved.topic(), saved.state());
             sum.add(saved.hash());
         }
         for view in self.topics.views() {
             let counts = by_topic.remove(&view.id).unwrap_or_default();
-            if counts != [view.delayed, view.ready, view.reserved, view.buried, view.remembered] {
+            if counts != counts_of(&view) {
                 return Ok(Err(RestoreError::TopicJobs(view.id.0)));
             }
         }
@@ -78,9 +81,10 @@ impl Engine {
     /// visits every job.
     #[doc(hidden)]
     pub fn verify<S: JobStore<Error: std::fmt::Debug>>(&self, store: &mut S) {
-        let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 5])> = BTreeMap::new();
+        let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 6])> = BTreeMap::new();
         let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
         let (mut held, mut reached) = (BTreeSet::new(), BTreeSet::new());
+        let (mut to_fire, mut running) = (BTreeSet::new(), BTreeMap::<JobId, u32>::new());
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
             assert_eq!(self.jobs.resident(job.id), Some(slot), "the index of ids");
@@ -93,6 +97,10 @@ impl Engine {
                 "{job:?}"
             );
             reached.extend(reached_rank_of(job, slot));
+            to_fire.extend(firing_of(job, slot));
+            if let Some(schedule) = job.runs_for() {
+                *running.entry(schedule).or_default() += 1;
+            }
             let ([ready, buried], counts) = by_topic.entry(job.topic).or_default();
             if let Some(count) = counts.get_mut(job.state as usize) {
                 *count += 1;
@@ -100,7 +108,7 @@ impl Engine {
             match job.state {
                 JobState::Ready => _ = ready.insert(rank_of(job, slot)),
                 JobState::Buried => _ = buried.insert(buried_rank_of(job, slot)),
-                JobState::Delayed | JobState::Reserved | JobState::Finished => {}
+                JobState::Delayed | JobState::Reserved | JobState::Finished | JobState::Scheduled => {}
             }
             if job.holder() != SessionId::NONE {
                 held.insert((job.holder(), job.id, slot));
@@ -114,8 +122,10 @@ impl Engine {
             let found = self.jobs.find(id);
             assert!(matches!(found, Some(Found::Spilled(_))), "the index of ids");
             assert!(key_hash.is_none_or(|key_hash| self.jobs.find_key(key_hash) == found), "and of keys");
-            let (_, [delayed, ..]) = by_topic.entry(saved.topic()).or_default();
-            *delayed += 1;
+            let (_, counts) = by_topic.entry(saved.topic()).or_default();
+            if let Some(count) = counts.get_mut(saved.state() as usize) {
+                *count += 1;
+            }
             *bytes.entry(saved.topic()).or_default() += saved.clone().into_job(place).counted_bytes();
             sum.add(saved.hash());
         }
@@ -126,12 +136,21 @@ impl Engine {
         );
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
         assert!(self.timers.reached().eq(&reached), "the jobs that rest on the wall clock");
+        assert!(self.timers.to_fire().eq(&to_fire), "the schedules whose instant has come");
+        for (_, job) in self.jobs.iter() {
+            if let Some(schedule) = job.schedule() {
+                assert_eq!(schedule.running, running.remove(&job.id).unwrap_or_default(), "{job:?}");
+            }
+        }
+        assert!(
+            running.keys().all(|gone| self.jobs.find(*gone).is_none()),
+            "a schedule with jobs is resident"
+        );
         let in_order: u64 = self.topics.views().map(|view| view.ready + view.buried).sum();
         assert_eq!(self.topics.in_order() as u64, in_order, "the jobs that are ready or buried");
         for view in self.topics.views() {
             let ([ready, buried], counts) = by_topic.remove(&view.id).unwrap_or_default();
-            let shown = [view.delayed, view.ready, view.reserved, view.buried, view.remembered];
-            assert_eq!(shown, counts, "{view:?}");
+            assert_eq!(counts_of(&view), counts, "{view:?}");
             let topic = self.topics.find(view.id);
             assert!(topic.is_some_and(|topic| topic.ready.iter().eq(&ready)), "the ready order");
             assert!(topic.is_some_and(|topic| topic.buried.iter().eq(&buried)), "the order of buried jobs");
@@ -147,4 +166,9 @@ impl Engine {
         self.add_all_but_jobs(&mut sum);
         assert_eq!(sum, self.sum, "the sum of the state hash");
     }
+}
+
+/// A topic's counters, in the order of [`JobState`].
+fn counts_of(view: &TopicView<'_>) -> [u64; 6] {
+    [view.delayed, view.ready, view.reserved, view.buried, view.remembered, view.schedules]
 }

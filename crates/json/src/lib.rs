@@ -13,8 +13,8 @@ pub mod values;
 pub use cluster::{ClusterJson, MemberJson, compared, id_text, lag, matched, role_text};
 pub use connection::ConnectionJson;
 pub use job::{
-    BodyJson, BodyValue, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson,
-    JobJson, ReportJson, media_type, state_text,
+    BodyJson, BodyValue, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson, JobJson,
+    ReportJson, media_type, state_text,
 };
 pub use policy::{
     NONE, SettingError, SettingsJson, TopicSettingsJson, defaults_text, setting_change, setting_of_json,

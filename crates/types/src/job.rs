@@ -33,10 +33,12 @@ pub enum JobState {
     Buried = 3,
     /// Done. The queue still remembers it, for a short time or for as long as the job asks.
     Finished = 4,
+    /// Not a job but a schedule, which pushes jobs like it. It is never delivered, and no request for jobs shows it.
+    Scheduled = 5,
 }
 
 impl JobState {
-    /// The state with this number on the wire and on disk.
+    /// The state of a job with this number on the wire.
     pub fn from_u8(number: u8) -> Option<Self> {
         Some(match number {
             0 => Self::Delayed,
@@ -57,6 +59,7 @@ impl fmt::Display for JobState {
             Self::Reserved => "reserved",
             Self::Buried => "buried",
             Self::Finished => "finished",
+            Self::Scheduled => "scheduled",
         })
     }
 }

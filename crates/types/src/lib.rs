@@ -16,13 +16,15 @@ mod member;
 mod names;
 mod retry_defaults;
 mod rights;
+mod schedule;
 mod secret;
 mod template;
 mod time;
 mod topic_policy;
 
 pub use attributes::{
-    AttributeError, AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, CONTENT_TYPE, Policy, tag,
+    AttributeError, AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, CONTENT_TYPE, Policy,
+    tag,
 };
 pub use call_back::{CallBack, Method, Refused, Success};
 pub use condition::{Condition, ConditionError, Part, Rules, Value};
@@ -35,6 +37,7 @@ pub use member::{FEATURE_KICK_MANY, FEATURE_LEVEL, Member};
 pub use names::{Key, NameError, TopicName, is_host_and_port};
 pub use retry_defaults::RetryDefaults;
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
+pub use schedule::{Fired, Firing, JobEnd, Missed, Overlap, PausedBy, SkipReason};
 pub use secret::Secret;
 pub use template::{Piece, Placeholder, Template, TemplateError};
 pub use time::{Millis, When, whole_ms};

@@ -94,8 +94,9 @@ impl Model {
     pub(super) fn delete_topic(&mut self, topic: &str) -> Result<Outcome, Reject> {
         let topic = self.topic(topic, false)?;
         let jobs = self.jobs.iter().filter(|job| job.topic == topic).count() as u64;
-        if jobs > 0 {
-            return Ok(Outcome::TopicHasJobs { jobs });
+        let schedules = self.schedules_of(topic_id(topic));
+        if jobs + schedules > 0 {
+            return Ok(Outcome::TopicHasJobs { jobs, schedules });
         }
         self.topics[topic].gone = true;
         let name = self.topics[topic].name.parse().expect("a name");

@@ -6,14 +6,18 @@ use std::collections::BTreeMap;
 
 use adjourn_engine::{Command, Grant, JobSelect, Outcome, Reject, Share, TopicOrder};
 use adjourn_types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, REASON_BYTES_MAX};
-use adjourn_types::{BuryReason, Fence, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When};
+use adjourn_types::{
+    BuryReason, Fence, JobEnd, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When,
+};
 
 use super::naive::{Finished, Job, Model, Session, State, Time, topic_id};
 
 impl Model {
     pub(super) fn command(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         match command {
-            Command::Genesis { .. } if self.genesis || !self.jobs.is_empty() => {
+            Command::Genesis { .. }
+                if self.genesis || !self.jobs.is_empty() || !self.schedules.is_empty() =>
+            {
                 return Err(Reject::GenesisTwice);
             }
             Command::Genesis { .. } => self.genesis = true,
@@ -57,6 +61,10 @@ impl Model {
             | Command::RunNow { .. }
             | Command::Kick { .. }
             | Command::Edit { .. } => return self.change_one(command),
+            Command::ScheduleSet { .. }
+            | Command::ScheduleFire { .. }
+            | Command::SchedulePause { .. }
+            | Command::ScheduleDelete { .. } => return self.about_schedule(command),
             Command::TopicPause { topic, paused } => self.pause(topic, *paused)?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, .. } => {
@@ -272,6 +280,7 @@ impl Model {
         let job = self.find(lease.job.0).clone();
         let of_topic = self.topics[job.topic].rule.policy.retention_ms.unwrap_or(0);
         let retention_ms = if job.retention_ms > 0 { job.retention_ms } else { of_topic };
+        self.leave_schedule(job.id, JobEnd::Finished);
         if retention_ms > 0 {
             let at = self.stamp;
             let job = self.find_mut(job.id);
@@ -346,6 +355,7 @@ impl Model {
     pub(super) fn delete(&mut self, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
         let id = self.select(job)?;
         let outcome = self.changed(id);
+        self.leave_schedule(id, JobEnd::Deleted);
         let job = self.remove(id);
         if let State::Reserved { fence, .. } = job.state {
             self.ended.push(Lease { job: JobId(id), fence: Fence(fence) });

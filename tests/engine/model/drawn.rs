@@ -1,12 +1,12 @@
 //! The steps, drawn at random.
 
 use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, PRIORITY_UNSAID};
-use adjourn_types::{Backoff, BackoffCurve, FEATURE_LEVEL, IfExists};
+use adjourn_types::{Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, Overlap};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::policies::{CHANGES, DEFAULTS};
-use super::steps::{Action, DAY, Due, Edit, Job, KEYS, REASONS, Step, Which};
+use super::steps::{Action, DAY, Due, Edit, Fire, Job, KEYS, REASONS, Step, Which};
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let elapsed = prop_oneof![
@@ -94,9 +94,44 @@ fn action() -> impl Strategy<Value = Action> {
         8 => bulk(),
         8 => moves(),
         3 => (0..3_usize).prop_map(Action::DeleteTopic),
+        8 => set_schedule(),
+        14 => fire(),
+        4 => (0..4_usize, proptest::bool::weighted(0.4)).prop_map(|(nth, paused)| Action::PauseSchedule(nth, paused)),
+        1 => (0..4_usize).prop_map(Action::DeleteSchedule),
         2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
         5 => (0..3_usize, 0..CHANGES.len()).prop_map(|(topic, change)| Action::Policy(topic, change)),
     ]
+}
+
+fn set_schedule() -> impl Strategy<Value = Action> {
+    use proptest::option::weighted;
+    let overlap = select(vec![Overlap::Allow, Overlap::Skip, Overlap::QueueOne, Overlap::Replace]);
+    let next = weighted(0.9, prop_oneof![4 => -50..200_i64, 1 => 0..90_000_i64, 1 => Just(DAY)]);
+    let version = weighted(0.3, 0..3_u32);
+    (0..3_usize, 0..2_usize, overlap, 0..3_u32, next, version, 0..4_usize).prop_map(
+        |(topic, name, overlap, failures_max, next, version, body_bytes)| Action::SetSchedule {
+            topic,
+            name,
+            overlap,
+            failures_max,
+            next,
+            version,
+            body_bytes,
+        },
+    )
+}
+
+fn fire() -> impl Strategy<Value = Action> {
+    use proptest::option::weighted;
+    let rarely = || proptest::bool::weighted(0.05);
+    let firings = proptest::collection::vec((0..20_i64, weighted(0.5, 0..3_usize)), 0..3);
+    let next = weighted(0.95, prop_oneof![4 => 1..100_u64, 1 => 1..90_000_u64]);
+    let kinds = (proptest::bool::weighted(0.15), rarely(), rarely());
+    (0..4_usize, kinds, weighted(0.2, 1..9_u64), firings, next).prop_map(
+        |(nth, (by_hand, is_stale, is_wrong), skipped, firings, next)| {
+            Action::Fire(Fire { nth, by_hand, is_stale, is_wrong, skipped, firings, next })
+        },
+    )
 }
 
 fn sequence() -> impl Strategy<Value = u64> {

@@ -11,11 +11,12 @@ use adjourn_types::limits::{
     DUE_PER_ENTRY_MAX, FINISHED_WINDOW_MS, SESSION_RETENTION_MS, TOPIC_RETENTION_MS,
 };
 use adjourn_types::{
-    BuryReason, Fence, JobHistory, JobId, JobState, Lease, Millis, Policy, RetryDefaults, SessionId,
+    BuryReason, Fence, JobEnd, JobHistory, JobId, JobState, Lease, Millis, Policy, RetryDefaults, SessionId,
     SessionSecret, TopicId, TopicName, When,
 };
 
 use super::policies::Rule;
+use super::schedules::Schedule;
 use crate::kept_bodies::{KeptRecord, reference};
 
 /// A wall clock that was set forward may be wrong for this long.
@@ -67,6 +68,8 @@ pub(crate) struct Job {
     pub(super) retention_ms: u64,
     pub(crate) state: State,
     pub(crate) past: Past,
+    /// The schedule that pushed it, until it has ended.
+    pub(crate) schedule: Option<u64>,
 }
 
 /// The recorded history of a job. Times are stamps.
@@ -123,6 +126,7 @@ pub(crate) struct Model {
     forward: Option<(u64, i64)>,
     pub(crate) genesis: bool,
     pub(crate) jobs: Vec<Job>,
+    pub(crate) schedules: Vec<Schedule>,
     pub(crate) topics: Vec<Topic>,
     pub(crate) sessions: Vec<Session>,
     pub(crate) finished: Vec<Finished>,
@@ -148,9 +152,15 @@ impl Model {
         for id in self.too_far(self.stamp) {
             self.put_away(id);
         }
+        let wall = self.wall(self.stamp);
+        let too_far = self.schedules.iter_mut().filter(|schedule| schedule.is_too_far(wall));
+        too_far.for_each(Schedule::put_away);
         for _ in 0..DUE_PER_ENTRY_MAX {
-            let Some(id) = self.first_due(self.stamp) else { break };
-            self.fire(id);
+            match (self.first_due(self.stamp), self.first_schedule(self.stamp)) {
+                (Some(job), schedule) if schedule.is_none_or(|schedule| job < schedule) => self.fire(job.1),
+                (_, Some(schedule)) => self.schedule_mut(schedule.1).expect("it lives").come(),
+                _ => break,
+            }
         }
         let mut forgotten: Vec<(u64, u64)> = self
             .sessions
@@ -181,8 +191,7 @@ impl Model {
             .collect();
         idle.sort_unstable();
         // A dead letter may have come to one in this entry.
-        let has_jobs = |topic: usize| self.jobs.iter().any(|job| job.topic == topic);
-        let (busy, idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(|(_, topic)| has_jobs(*topic));
+        let (busy, idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(|(_, topic)| self.is_used(*topic));
         let name = |topic: usize| self.topics[topic].name.parse().expect("a name");
         let gone = idle.iter().map(|(_, topic)| (topic_id(*topic), name(*topic))).collect();
         for (_, topic) in idle {
@@ -196,9 +205,9 @@ impl Model {
 
     fn note_idle(&mut self) {
         for topic in 0..self.topics.len() {
-            let has_jobs = self.jobs.iter().any(|job| job.topic == topic);
+            let is_used = self.is_used(topic);
             let topic = &mut self.topics[topic];
-            if has_jobs || topic.paused || topic.rule.is_there() {
+            if is_used || topic.paused || topic.rule.is_there() {
                 topic.idle_since = None;
             } else {
                 topic.idle_since = topic.idle_since.or(Some(self.stamp));
@@ -351,8 +360,27 @@ impl Model {
         due
     }
 
-    fn first_due(&self, stamp: u64) -> Option<u64> {
-        self.due(stamp).first().map(|job| job.id)
+    /// The first job whose time has come, behind that time as a stamp.
+    fn first_due(&self, stamp: u64) -> Option<(i128, u64)> {
+        let due = self.due(stamp);
+        let first = due.first()?;
+        Some((self.as_stamp(Self::alarm(first)?), first.id))
+    }
+
+    /// The same of schedules.
+    fn first_schedule(&self, stamp: u64) -> Option<(i128, u64)> {
+        let alarms = self.schedules.iter().filter_map(|schedule| Some((schedule.alarm()?, schedule.id)));
+        let come = alarms.filter(|(alarm, _)| self.has_come(*alarm, stamp));
+        come.map(|(alarm, id)| (self.as_stamp(alarm), id)).min()
+    }
+
+    /// True if something happens by itself at a stamp.
+    pub(crate) fn is_overdue(&self, stamp: u64) -> bool {
+        let wall = self.wall(stamp);
+        !self.due(stamp).is_empty()
+            || !self.too_far(stamp).is_empty()
+            || self.first_schedule(stamp).is_some()
+            || self.schedules.iter().any(|schedule| schedule.is_too_far(wall))
     }
 
     /// The topics of the jobs that the next entry makes ready.
@@ -379,7 +407,9 @@ impl Model {
 
     /// When the next thing happens by itself after a stamp.
     pub(crate) fn next_alarm(&self, after: u64) -> Option<u64> {
-        let alarms = self.jobs.iter().filter_map(Self::alarm).map(|alarm| self.order(alarm));
+        let alarms = self.jobs.iter().filter_map(Self::alarm);
+        let alarms = alarms.chain(self.schedules.iter().filter_map(Schedule::alarm));
+        let alarms = alarms.map(|alarm| self.order(alarm));
         alarms.filter(|at| *at > after).min()
     }
 
@@ -458,6 +488,7 @@ impl Model {
     }
 
     pub(super) fn expire(&mut self, id: u64) {
+        self.leave_schedule(id, JobEnd::Expired);
         let job = self.remove(id);
         self.topics[job.topic].expired += 1;
     }

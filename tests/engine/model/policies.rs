@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use adjourn_engine::{NewJob, PushOutcome, Reject};
 use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use adjourn_types::{
-    Backoff, BackoffCurve, BuryReason, Late, LateAction, Policy, PolicyChange, RetryDefaults, Setting,
-    TopicPolicy,
+    Backoff, BackoffCurve, BuryReason, JobEnd, Late, LateAction, Policy, PolicyChange, RetryDefaults,
+    Setting, TopicPolicy,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -166,6 +166,7 @@ impl Model {
 
     /// Sets a job aside, or moves it to its topic's dead letters.
     pub(super) fn bury_job(&mut self, id: u64, reason: BuryReason) {
+        self.leave_schedule(id, JobEnd::Failed);
         self.find_mut(id).held = None;
         let from = self.find(id).topic;
         let Some(name) = self.topics[from].rule.policy.dead_letters.clone() else {

@@ -4,7 +4,7 @@
 
 use adjourn_engine::{NewJob, Outcome, PushOutcome, Reject};
 use adjourn_types::limits::{IDEMPOTENT_PUSH_MS, PRODUCER_WINDOW_MAX};
-use adjourn_types::{Attributes, Fence, GroupId, IfExists, JobId, Lease, SessionId};
+use adjourn_types::{Attributes, Fence, GroupId, IfExists, JobEnd, JobId, Lease, SessionId};
 
 use super::commands::is_finished;
 use super::naive::{Job, Model, Past, Session, State, Time};
@@ -97,7 +97,7 @@ impl Model {
         }
     }
 
-    fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
+    pub(super) fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
         let policy = Attributes::policy_of(new.attributes);
         let same_key =
             |job: &&Job| job.topic == topic && new.key.is_some() && job.found_by.as_deref() == new.key;
@@ -162,13 +162,15 @@ impl Model {
             retention_ms: Attributes::dedupe_retention_of(new.attributes),
             state: State::Delayed,
             past: Past { pushed: self.stamp, ..Past::default() },
+            schedule: None,
         });
         self.wait(id.0);
         if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
     }
 
     /// A job that is replaced.
-    fn make_way(&mut self, living: &Job) {
+    pub(super) fn make_way(&mut self, living: &Job) {
+        self.leave_schedule(living.id, JobEnd::Deleted);
         if let State::Reserved { fence, .. } = living.state {
             self.ended.push(Lease { job: JobId(living.id), fence: Fence(fence) });
         }

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use adjourn_engine::{
-    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, KeyedJob, NewJob, Record, Share,
-    TopicOrder,
+    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, JobTemplate, KeyedJob, NewFiring,
+    NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
 };
 use adjourn_types::{
-    AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, SessionId,
-    SessionSecret, When,
+    AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, Overlap, SessionId,
+    SessionSecret, SkipReason, When,
 };
 
 use super::policies::{CHANGES, DEFAULTS};
@@ -74,6 +74,22 @@ const ATTRIBUTES: [AttributeSet; 5] = [
     AttributeSet::BACKOFF,
     AttributeSet::DEDUPE_RETENTION,
 ];
+
+/// A firing of the nth schedule that is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Fire {
+    pub(super) nth: usize,
+    pub(super) by_hand: bool,
+    /// The proposer read a record that the schedule has no more.
+    pub(super) is_stale: bool,
+    /// The instant is not its next one.
+    pub(super) is_wrong: bool,
+    pub(super) skipped: Option<u64>,
+    /// Before or after the instant, and the key.
+    pub(super) firings: Vec<(i64, Option<usize>)>,
+    /// After the wall clock.
+    pub(super) next: Option<u64>,
+}
 
 /// A due time; on the wall clock it is relative to what that shows.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +169,19 @@ pub(crate) enum Action {
         states: u8,
     },
     DeleteTopic(usize),
+    /// Of which topic, and with which name.
+    SetSchedule {
+        topic: usize,
+        name: usize,
+        overlap: Overlap,
+        failures_max: u32,
+        next: Option<i64>,
+        version: Option<u32>,
+        body_bytes: usize,
+    },
+    Fire(Fire),
+    PauseSchedule(usize, bool),
+    DeleteSchedule(usize),
     /// Of which topic, and how many at most.
     KickMany(usize, u32),
     Pause(usize, bool),
@@ -176,6 +205,8 @@ pub(crate) struct Known {
     pub(crate) offset: i64,
     /// The records of the jobs that live.
     pub(crate) records: BTreeMap<JobId, KeptRecord>,
+    /// The schedules that live: id, next instant and checksum of the record.
+    pub(crate) schedules: Vec<(JobId, Millis, u32)>,
     /// The versions that jobs had when they were looked at last.
     pub(crate) versions: BTreeMap<JobId, u64>,
     /// Attributes of the entry that is being made.
@@ -271,6 +302,10 @@ impl Known {
             Action::Delete(_) | Action::Reschedule(..) | Action::RunNow(_) | Action::Kick(_) => {
                 self.one_job(action)
             }
+            Action::SetSchedule { .. }
+            | Action::Fire(_)
+            | Action::PauseSchedule(..)
+            | Action::DeleteSchedule(_) => self.about_schedule(action),
             Action::Bulk { .. } | Action::Move { .. } => self.many(action),
             Action::KickMany(topic, jobs_max) => {
                 Command::KickMany { topic: TOPICS[*topic], jobs_max: *jobs_max }
@@ -335,6 +370,59 @@ impl Known {
             }
             Action::DeleteTopic(topic) => Command::TopicDelete { topic: TOPICS[*topic] },
             other => unreachable!("{other:?} is not about a topic"),
+        }
+    }
+
+    fn about_schedule(&self, action: &Action) -> Command<'_> {
+        match action {
+            Action::SetSchedule { topic, name, overlap, failures_max, next, version, body_bytes } => {
+                Command::ScheduleSet {
+                    topic: TOPICS[*topic],
+                    schedule: NewSchedule {
+                        name: KEYS[*name],
+                        priority: 1,
+                        ttr_ms: 1000,
+                        overlap: *overlap,
+                        failures_max: *failures_max,
+                        next: next.map(|by_ms| Millis(self.wall.saturating_add_signed(by_ms))),
+                        attributes: &[],
+                        body: &BODY[..*body_bytes],
+                    },
+                    version: *version,
+                }
+            }
+            Action::Fire(fire) => self.fire(fire),
+            Action::PauseSchedule(nth, paused) => {
+                Command::SchedulePause { schedule: self.schedule(*nth).0, paused: *paused }
+            }
+            Action::DeleteSchedule(nth) => Command::ScheduleDelete { schedule: self.schedule(*nth).0 },
+            other => unreachable!("{other:?} is not about a schedule"),
+        }
+    }
+
+    fn schedule(&self, nth: usize) -> (JobId, Millis, u32) {
+        self.schedules.get(nth).copied().unwrap_or((JobId(1), Millis(0), 0))
+    }
+
+    fn fire(&self, fire: &Fire) -> Command<'_> {
+        let (schedule, next, checksum) = self.schedule(fire.nth);
+        let instant = Millis(next.0 + u64::from(fire.is_wrong));
+        let firings = fire.firings.iter().map(|(by_ms, key)| {
+            let instant = Millis(instant.0.saturating_add_signed(*by_ms));
+            NewFiring { instant, due: Millis(instant.0 + 5), key: key.map(|key| KEYS[key]) }
+        });
+        let skipped = fire.skipped.map(|instants| SkippedInstants {
+            last: Millis(instant.0 + instants),
+            instants,
+            reason: SkipReason::Missed,
+        });
+        let next = fire.next.map(|after_ms| Millis(self.wall + after_ms));
+        Command::ScheduleFire {
+            schedule,
+            before: checksum ^ u32::from(fire.is_stale),
+            tick: (!fire.by_hand).then_some(Tick { instant, skipped, next }),
+            firings: firings.collect(),
+            template: JobTemplate { attributes: &[], body: &BODY[..2] },
         }
     }
 

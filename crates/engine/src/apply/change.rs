@@ -26,7 +26,8 @@ enum Moves {
 impl<S: JobStore> Applier<'_, S> {
     /// The resident job that a command names: `Engine::load_named` has loaded it.
     pub(super) fn select(&self, job: &JobSelect<'_>) -> Result<Slot, Reject> {
-        self.engine.find(job).and_then(Found::resident).ok_or(Reject::NotFound)
+        let slot = self.engine.find(job).and_then(Found::resident).ok_or(Reject::NotFound)?;
+        if self.engine.jobs[slot].state == JobState::Scheduled { Err(Reject::NotFound) } else { Ok(slot) }
     }
 
     /// Ends a job in any state; a finished one is forgotten. The outcome shows the state that it was in.
@@ -52,7 +53,7 @@ impl<S: JobStore> Applier<'_, S> {
         match job.state {
             JobState::Delayed | JobState::Ready => {}
             JobState::Reserved => return Err(Reject::Reserved),
-            JobState::Buried | JobState::Finished => return Err(Reject::WrongState),
+            JobState::Buried | JobState::Finished | JobState::Scheduled => return Err(Reject::WrongState),
         }
         if job.expires().is_some_and(|expires| self.engine.clock.expires_before(expires, due)) {
             return Err(Reject::ExpiresBeforeDue);
@@ -71,7 +72,7 @@ impl<S: JobStore> Applier<'_, S> {
             JobState::Delayed => self.make_due(slot),
             JobState::Ready => {}
             JobState::Reserved => return Err(Reject::Reserved),
-            JobState::Buried | JobState::Finished => return Err(Reject::WrongState),
+            JobState::Buried | JobState::Finished | JobState::Scheduled => return Err(Reject::WrongState),
         }
         Ok(self.changed(slot))
     }

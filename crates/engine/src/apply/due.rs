@@ -10,7 +10,7 @@ use crate::jobs::Slot;
 use crate::store::JobStore;
 use crate::timers::moved::Moved;
 use crate::topics::policy::Verdict;
-use adjourn_types::{BuryReason, JobState, TopicId};
+use adjourn_types::{BuryReason, JobEnd, JobState, TopicId};
 
 impl<S: JobStore> Applier<'_, S> {
     /// Fires the timers that are due, up to the limit of one entry.
@@ -31,7 +31,9 @@ impl<S: JobStore> Applier<'_, S> {
             self.applied.ended.push(job.lease());
             self.fail_attempt(slot, None);
         } else if job.state == JobState::Finished {
-            self.end(slot);
+            self.end(slot, JobEnd::Finished);
+        } else if job.state == JobState::Scheduled {
+            self.engine.change(slot, |job| job.set_instant_has_come(true));
         } else if self.drop_expired(slot) {
             // It is not delivered any more.
         } else if self.engine.jobs[slot].also_due().is_some_and(|also| !self.engine.clock.reached(also)) {
@@ -66,8 +68,9 @@ impl<S: JobStore> Applier<'_, S> {
         }
     }
 
-    /// Removes a job in any state.
-    pub(super) fn end(&mut self, slot: Slot) -> Job {
+    /// Removes a job in any state, or a schedule.
+    pub(super) fn end(&mut self, slot: Slot, how: JobEnd) -> Job {
+        self.engine.leave_schedule(slot, how);
         let job = self.engine.remove(slot);
         self.store.forget(job.body);
         job
@@ -75,7 +78,7 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// Removes a job that is deleted or replaced, and ends a lease on it. A finished job was counted as finished before.
     pub(super) fn remove(&mut self, slot: Slot) {
-        let job = self.end(slot);
+        let job = self.end(slot, JobEnd::Deleted);
         if job.state != JobState::Finished {
             self.engine.topics.totals(job.topic).deleted += 1;
             self.engine.note_end(&job, JobEventKind::Deleted);
@@ -97,7 +100,7 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// Drops an expired or late job.
     fn expire(&mut self, slot: Slot) {
-        let job = self.end(slot);
+        let job = self.end(slot, JobEnd::Expired);
         self.engine.topics.totals(job.topic).expired += 1;
         self.engine.note_end(&job, JobEventKind::Expired);
     }
@@ -119,6 +122,7 @@ impl<S: JobStore> Applier<'_, S> {
     /// Buries a job, or moves it to its topic's dead letters: ready, with all its attempts, and not found by its key, which
     /// may be taken there.
     pub(super) fn bury_job(&mut self, slot: Slot, reason: BuryReason) {
+        self.engine.leave_schedule(slot, JobEnd::Failed);
         let Some(topic) = self.dead_letters(self.engine.jobs[slot].topic) else {
             return self.engine.change(slot, |job| job.set_buried(reason));
         };

@@ -28,7 +28,7 @@ impl<S: JobStore> Applier<'_, S> {
             JobState::Delayed | JobState::Ready => {}
             JobState::Buried if edit.due.is_none() => {}
             JobState::Reserved => return Err(Reject::Reserved),
-            JobState::Buried | JobState::Finished => return Err(Reject::WrongState),
+            JobState::Buried | JobState::Finished | JobState::Scheduled => return Err(Reject::WrongState),
         }
         let new_due = edit.due.map(|due| clock.resolve(due));
         let due = new_due.unwrap_or(job.due());

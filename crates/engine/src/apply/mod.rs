@@ -5,6 +5,7 @@ mod due;
 mod edit;
 mod push;
 mod reserve;
+mod schedule;
 mod settle;
 
 pub(super) use reserve::Scratch;
@@ -90,6 +91,14 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::Edit { job, edit, version } => {
                 return self.edit(self.select(&JobSelect::Id(*job))?, edit, *version);
             }
+            Command::ScheduleSet { topic, schedule, version } => {
+                return self.set_schedule(topic, schedule, *version);
+            }
+            Command::ScheduleFire { schedule, before, tick, firings, template } => {
+                return self.fire_schedule(*schedule, *before, tick.as_ref(), firings, *template);
+            }
+            Command::SchedulePause { schedule, paused } => self.pause_schedule(*schedule, *paused)?,
+            Command::ScheduleDelete { schedule } => self.delete_schedule(*schedule)?,
             Command::RunNow { job } => return self.run_now(self.select(job)?),
             Command::Kick { job } => return self.kick(self.select(job)?),
             Command::TopicPause { topic, paused } => self.pause_topic(topic, *paused)?,
@@ -143,13 +152,12 @@ impl<'a, S: JobStore> Applier<'a, S> {
     /// name.
     fn delete_topic(&mut self, topic: &str) -> Result<Outcome, Reject> {
         let topic = self.engine.existing(topic)?;
-        Ok(match self.engine.topics.existing(topic).all_jobs() {
-            0 => {
-                self.engine.topics.forget(topic, &mut self.engine.sum);
-                Outcome::Done
-            }
-            jobs => Outcome::TopicHasJobs { jobs },
-        })
+        let found = self.engine.topics.existing(topic);
+        if found.is_empty() {
+            self.engine.topics.forget(topic, &mut self.engine.sum);
+            return Ok(Outcome::Done);
+        }
+        Ok(Outcome::TopicHasJobs { jobs: found.all_jobs(), schedules: found.schedules })
     }
 
     /// Lapses a session: each of its leases counts as a failed attempt. One command gives back a limited number of leases:

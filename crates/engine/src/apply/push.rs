@@ -113,7 +113,7 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(outcomes)
     }
 
-    fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>) -> PushOutcome {
+    pub(super) fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>) -> PushOutcome {
         let key_hash = new.key.map(|key| self.engine.key_secret.hash(topic, key));
         let living = key_hash.and_then(|key_hash| self.engine.jobs.find_key(key_hash)?.resident());
         let postponed =

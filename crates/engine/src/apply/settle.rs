@@ -10,7 +10,7 @@ use crate::outcome::{Outcome, Reject};
 use crate::recent::finished::Finish;
 use crate::store::JobStore;
 use adjourn_types::limits::REASON_BYTES_MAX;
-use adjourn_types::{BuryReason, Lease};
+use adjourn_types::{BuryReason, JobEnd, Lease};
 
 impl<S: JobStore> Applier<'_, S> {
     /// Carries out a command that settles leases.
@@ -35,10 +35,13 @@ impl<S: JobStore> Applier<'_, S> {
                 let (topic, attempts) = (self.engine.jobs[slot].topic, self.engine.jobs[slot].attempts);
                 match self.engine.topics.retention_ms(&self.engine.jobs[slot]) {
                     0 => {
-                        let job = self.end(slot);
+                        let job = self.end(slot, JobEnd::Finished);
                         self.engine.note_end(&job, JobEventKind::Finished);
                     }
-                    retention_ms => self.engine.change(slot, |job| job.set_finished(stamp, retention_ms)),
+                    retention_ms => {
+                        self.engine.leave_schedule(slot, JobEnd::Finished);
+                        self.engine.change(slot, |job| job.set_finished(stamp, retention_ms));
+                    }
                 }
                 self.engine.topics.totals(topic).finished += 1;
                 let finish = Finish { at: stamp, lease, topic, attempts };

@@ -11,12 +11,16 @@ impl Job {
         const PAST: u32 = 1 << 17;
         const REASON: u32 = 1 << 18;
         const CHANGED: u32 = 1 << 19;
+        const OF_SCHEDULE: u32 = 1 << 20;
         let mut element = Element::new(Kind::Job);
         let past = self.past();
         let reason = past.and_then(|past| past.reason.as_ref());
         let flag = |is_there, flag| if is_there { flag } else { 0 };
-        let parts =
-            flag(past.is_some(), PAST) | flag(reason.is_some(), REASON) | flag(self.changes != 0, CHANGED);
+        let of_schedule = self.of_schedule();
+        let parts = flag(past.is_some(), PAST)
+            | flag(reason.is_some(), REASON)
+            | flag(self.changes != 0, CHANGED)
+            | flag(of_schedule.is_some(), OF_SCHEDULE);
         let kinds = u32::from(self.state as u8) | u32::from(self.buried as u8) << 8 | parts;
         let timeline = u32::from(self.due_timeline.number()) | u32::from(self.defaults) << 8;
         element.pair(kinds, timeline).word(self.due_at);
@@ -36,6 +40,9 @@ impl Job {
         }
         if let Some(reason) = reason {
             element.wide(xxh3_128(reason.as_bytes()));
+        }
+        if let Some(of_schedule) = of_schedule {
+            element.wide(of_schedule.digest());
         }
         if self.key_hash().is_some() || self.retry().is_some() {
             element.wide(self.key_hash().unwrap_or_default());
@@ -60,6 +67,7 @@ mod tests {
     use crate::job::JobExtras;
     use crate::job::held::Past;
     use crate::job::retry::Retry;
+    use crate::job::schedule::{OfSchedule, Schedule};
     use crate::place::{BodyRef, Place};
     use adjourn_types::{BuryReason, Fence, JobId, JobState, Millis, SessionId, TopicId};
 
@@ -92,7 +100,10 @@ mod tests {
     fn every_field_of_a_job_counts_but_the_place_of_its_body() {
         let past =
             || Past { reserved_first: 1, reserved_last: 2, edited: 4, held_by: SessionId(3), reason: None };
-        let changes: [&dyn Fn(&mut Job); 30] = [
+        let schedule = |failures, running| {
+            Some(OfSchedule::Schedule(Schedule { failures, running, ..Schedule::default() }))
+        };
+        let changes: [&dyn Fn(&mut Job); 35] = [
             &|job: &mut Job| job.id = JobId(99),
             &|job: &mut Job| job.due_timeline = Timeline::Wall,
             &|job: &mut Job| job.due_at = 99,
@@ -123,6 +134,11 @@ mod tests {
             &|job: &mut Job| job.set_past(Past { held_by: SessionId(99), ..past() }),
             &|job: &mut Job| job.set_past(Past { reason: Some("one".into()), ..past() }),
             &|job: &mut Job| job.set_past(Past { reason: Some("other".into()), ..past() }),
+            &|job: &mut Job| job.set_of_schedule(Some(OfSchedule::JobOf(JobId(1)))),
+            &|job: &mut Job| job.set_of_schedule(Some(OfSchedule::JobOf(JobId(2)))),
+            &|job: &mut Job| job.set_of_schedule(schedule(0, 0)),
+            &|job: &mut Job| job.set_of_schedule(schedule(1, 0)),
+            &|job: &mut Job| job.set_of_schedule(schedule(0, 1)),
         ];
         let mut hashes = vec![job().hash()];
         for change in changes {

@@ -80,15 +80,16 @@ impl Job {
         self.change_held(|held| held.past.reason = Some(reason));
     }
 
-    /// An estimate of the memory that its leases take beside the slab, in bytes.
+    /// An estimate of the memory that its leases and its schedule take beside the slab, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         /// The allocator's overhead, and the reference counts of a shared text.
         const ALLOCATION_BYTES: usize = 16;
-        self.held().map_or(0, |held| {
+        let held = self.held().map_or(0, |held| {
             let reason = held.past.reason.as_ref();
             let reason_bytes = reason.map_or(0, |reason| reason.len() + 2 * ALLOCATION_BYTES);
             size_of::<JobExtras>() + size_of::<Held>() + 2 * ALLOCATION_BYTES + reason_bytes
-        })
+        });
+        held + self.schedule_bytes()
     }
 
     fn held(&self) -> Option<&Held> {

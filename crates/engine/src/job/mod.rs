@@ -4,12 +4,14 @@ mod hash;
 pub(crate) mod held;
 pub(crate) mod retry;
 pub(crate) mod saved;
+pub(crate) mod schedule;
 
 use crate::clock::{Moment, Timeline};
 use crate::place::BodyRef;
 use adjourn_types::{BuryReason, JobId, JobState, TopicId};
 use held::Held;
 use retry::Retry;
+use schedule::OfSchedule;
 
 /// The number of a set of defaults in a job; 0 for [`RetryDefaults::NONE`](adjourn_types::RetryDefaults::NONE).
 pub(crate) type DefaultsNumber = u8;
@@ -31,7 +33,8 @@ pub(super) struct Job {
     /// When it is, or was, due: see [`Job::due`].
     pub(super) due_at: u64,
     /// Ready: its [place](Job::set_ready) in the order, as a stamp. Reserved: the deadline, as a stamp. Finished: the time
-    /// of the finish, as a stamp. Delayed or buried: 0, [`DUE_ANEW`], or see [`Job::held_until`] and [`Job::also_due`].
+    /// of the finish, as a stamp. Delayed or buried: 0, [`DUE_ANEW`], or see [`Job::held_until`] and [`Job::also_due`]. Scheduled: see
+    /// [`Job::instant_has_come`].
     pub(super) since: u64,
     pub(super) topic: TopicId,
     pub(super) priority: u32,
@@ -59,6 +62,7 @@ pub(super) struct JobExtras {
     key_hash: Option<[u64; 2]>,
     retry: Option<Box<Retry>>,
     pub(super) held: Option<Box<Held>>,
+    of_schedule: Option<Box<OfSchedule>>,
 }
 
 impl Job {
@@ -119,6 +123,7 @@ impl Job {
         let reached = match self.state {
             JobState::Ready => Some(self.due()),
             JobState::Delayed if self.held_until().is_some() => self.expires(),
+            JobState::Scheduled if self.instant_has_come() => Some(self.due()),
             _ => None,
         };
         reached.filter(|moment| moment.timeline == Timeline::Wall).map(|moment| moment.at)
@@ -161,6 +166,17 @@ impl Job {
             JobState::Delayed | JobState::Buried if self.held_until().is_some() => by_stamp(self.since),
             JobState::Ready | JobState::Buried => self.expires(),
             JobState::Delayed => Some(self.waits_for()),
+            JobState::Scheduled => self.waits_for_instant().then(|| self.due()),
+        }
+    }
+
+    /// True if it waits in memory for its timer alone, so that it may wait on disk.
+    pub(super) fn may_spill(&self) -> bool {
+        match self.state {
+            JobState::Delayed => self.held_until().is_none(),
+            // Its jobs that end change it.
+            JobState::Scheduled => self.schedule().is_some_and(|schedule| schedule.running == 0),
+            _ => false,
         }
     }
 }

@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::held::Past;
 use super::retry::Retry;
+use super::schedule::OfSchedule;
 use super::{DefaultsNumber, Job, JobExtras, KeyHash};
 use crate::clock::Moment;
 use crate::place::{BodyRef, Place};
-use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
+use adjourn_types::limits::{
+    DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, SCHEDULE_HISTORY_MAX, TTR_MS_DEFAULT,
+};
 use adjourn_types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
 
 /// The state of one job.
@@ -34,6 +37,7 @@ pub struct SavedJob {
     key_hash: Option<KeyHash>,
     retry: Option<Retry>,
     history: SavedHistory,
+    of_schedule: Option<OfSchedule>,
 }
 
 /// When it was pushed, reserved and edited, and by which session it was held; 0 for never. Times are stamps.
@@ -74,6 +78,7 @@ impl SavedJob {
             key_hash: job.key_hash(),
             retry: job.retry().cloned(),
             history: SavedHistory::of(job),
+            of_schedule: job.of_schedule().cloned(),
         }
     }
 
@@ -98,6 +103,9 @@ impl SavedJob {
         };
         job.set_lease(self.fence, self.holder);
         job.set_past(self.history.past());
+        if self.of_schedule.is_some() {
+            job.set_of_schedule(self.of_schedule);
+        }
         job
     }
 
@@ -136,10 +144,10 @@ impl SavedJob {
         self.key_hash
     }
 
-    /// Its due time, or an earlier expiry; `None` if it is not delayed.
+    /// What a delayed job or a schedule waits for; `None` for all others.
     pub fn delayed_until(&self) -> Option<Moment> {
-        let delayed = self.state == JobState::Delayed;
-        if delayed { self.clone().into_job(Place(0)).timer() } else { None }
+        let waits = matches!(self.state, JobState::Delayed | JobState::Scheduled);
+        if waits { self.clone().into_job(Place(0)).timer() } else { None }
     }
 
     /// The length of its body, in bytes.
@@ -173,6 +181,7 @@ impl SavedJob {
             key_hash,
             retry: None,
             history: SavedHistory::default(),
+            of_schedule: None,
         }
     }
 
@@ -185,6 +194,16 @@ impl SavedJob {
     fn remembers_what_it_may(&self) -> bool {
         let retention_ms = self.retry.as_ref().map_or(0, |retry| retry.retention_ms);
         retention_ms <= DEDUPE_RETENTION_MS_MAX && (retention_ms > 0 || self.state != JobState::Finished)
+    }
+
+    /// True if it is a schedule exactly if its state says so, with a history within the limit.
+    fn is_schedule_as_said(&self) -> bool {
+        let history = match &self.of_schedule {
+            Some(OfSchedule::Schedule(schedule)) => Some(schedule.history.len()),
+            _ => None,
+        };
+        history.is_some() == (self.state == JobState::Scheduled)
+            && history.is_none_or(|length| length <= SCHEDULE_HISTORY_MAX)
     }
 
     /// Its share of the state hash.
@@ -203,7 +222,7 @@ impl SavedJob {
         let mut rest = bytes;
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
         let saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
-        if !saved.history.is_valid() || !saved.remembers_what_it_may() {
+        if !saved.history.is_valid() || !saved.remembers_what_it_may() || !saved.is_schedule_as_said() {
             return Err(SavedJobError);
         }
         Ok((saved, rest))
@@ -250,7 +269,10 @@ mod tests {
 
     use super::*;
     use crate::clock::Timeline;
-    use adjourn_types::{Backoff, BackoffCurve};
+    use crate::job::schedule::Schedule;
+    use adjourn_types::{
+        Backoff, BackoffCurve, Fired, Firing, JobEnd, Millis, Overlap, PausedBy, SkipReason,
+    };
 
     fn moments() -> impl Strategy<Value = Moment> {
         (any::<bool>(), any::<u64>()).prop_map(|(wall, at)| Moment {
@@ -284,16 +306,47 @@ mod tests {
             })
     }
 
+    const STATES: [JobState; 6] = [
+        JobState::Delayed,
+        JobState::Ready,
+        JobState::Reserved,
+        JobState::Buried,
+        JobState::Finished,
+        JobState::Scheduled,
+    ];
+
+    fn firings() -> impl Strategy<Value = Vec<Firing>> {
+        let end = proptest::option::of(proptest::sample::select(vec![JobEnd::Finished, JobEnd::Expired]));
+        let what = prop_oneof![
+            (any::<u64>(), end).prop_map(|(job, end)| Fired::Pushed { job: JobId(job), end }),
+            any::<[u64; 2]>().prop_map(|[last, instants]| Fired::Skipped {
+                last: Millis(last),
+                instants,
+                reason: SkipReason::Overlap,
+            }),
+        ];
+        let firing = (any::<[u64; 2]>(), what).prop_map(|([instant, at], what)| Firing {
+            instant: Millis(instant),
+            at: Millis(at),
+            what,
+        });
+        proptest::collection::vec(firing, 0..=SCHEDULE_HISTORY_MAX)
+    }
+
     fn jobs() -> impl Strategy<Value = Job> {
         let numbers = (any::<[u64; 4]>(), any::<[u32; 8]>(), any::<u8>());
-        let kinds = (0..5_u8, 0..2_u8);
+        let kinds = (
+            proptest::sample::select(&STATES[..]),
+            0..2_u8,
+            proptest::option::of((any::<[u32; 5]>(), firings())),
+        );
         let extras = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
         let reason = proptest::option::of("[a-zü]{1,40}");
         let history = prop_oneof![Just(([0; 5], None)), (any::<[u64; 5]>(), reason)];
         (numbers, kinds, moments(), extras, history).prop_map(
             |(
                 ([id, since, fence, holder], numbers, defaults),
-                (state, buried),
+                (state, buried, of_schedule),
                 due,
                 (key_hash, retry),
                 history,
@@ -311,7 +364,7 @@ mod tests {
                     changes,
                     body: BodyRef { place: Place(place.into()), body_bytes, checksum },
                     due_timeline: due.timeline,
-                    state: JobState::from_u8(state).expect("a state"),
+                    state,
                     buried: BuryReason::from_u8(buried).expect("a reason"),
                     defaults,
                     pushed_at,
@@ -320,6 +373,28 @@ mod tests {
                 job.set_lease(Fence(fence), SessionId(holder));
                 let (held_by, reason) = (SessionId(held_by), reason.map(Into::into));
                 job.set_past(Past { reserved_first, reserved_last, edited, held_by, reason });
+                let of_schedule =
+                    of_schedule.map(|([version, failures_max, failures, running, fired], history)| {
+                        OfSchedule::Schedule(Schedule {
+                            version,
+                            overlap: Overlap::QueueOne,
+                            failures_max,
+                            failures,
+                            fired: fired.into(),
+                            running,
+                            paused: Some(PausedBy::Failures),
+                            is_over: running % 2 == 0,
+                            history: history.into(),
+                        })
+                    });
+                match (job.state, of_schedule) {
+                    (JobState::Scheduled, None) => {
+                        job.set_of_schedule(Some(OfSchedule::Schedule(Schedule::default())));
+                    }
+                    (JobState::Scheduled, some) => job.set_of_schedule(some),
+                    (_, Some(_)) => job.set_of_schedule(Some(OfSchedule::JobOf(JobId(since)))),
+                    (_, None) => {}
+                }
                 if job.state == JobState::Finished && job.retention_ms() == 0 {
                     job.set_retention(1);
                 }
@@ -353,6 +428,24 @@ mod tests {
             saved.retry = Some(Retry { retention_ms: DEDUPE_RETENTION_MS_MAX + 1, ..Retry::default() });
         };
         assert_eq!(job(longer), Err(SavedJobError));
+        assert_eq!(job(|saved| saved.state = JobState::Scheduled), Err(SavedJobError), "without a schedule");
+        assert_eq!(job(|saved| saved.of_schedule = Some(schedule(0))), Err(SavedJobError), "but delayed");
+        let full = |saved: &mut SavedJob| {
+            (saved.state, saved.of_schedule) = (JobState::Scheduled, Some(schedule(SCHEDULE_HISTORY_MAX)));
+        };
+        assert_eq!(job(full), Ok(()));
+        let too_full = |saved: &mut SavedJob| {
+            (saved.state, saved.of_schedule) =
+                (JobState::Scheduled, Some(schedule(SCHEDULE_HISTORY_MAX + 1)));
+        };
+        assert_eq!(job(too_full), Err(SavedJobError));
+    }
+
+    fn schedule(firings: usize) -> OfSchedule {
+        let what = Fired::Skipped { last: Millis(1), instants: 1, reason: SkipReason::Missed };
+        let firing = Firing { instant: Millis(1), at: Millis(1), what };
+        let history = std::iter::repeat_n(firing, firings).collect();
+        OfSchedule::Schedule(Schedule { history, ..Schedule::default() })
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 
 pub(crate) mod list;
 pub(crate) mod listing;
+pub(crate) mod schedule;
 
 use std::collections::BTreeSet;
 
@@ -115,7 +116,7 @@ impl Engine {
                     let retries = matches!(self.defaults.after_failure(job, None), AfterFailure::Retry);
                     retries || self.topics.rule(job.topic).is_some()
                 }
-                JobState::Ready | JobState::Buried | JobState::Finished => false,
+                JobState::Ready | JobState::Buried | JobState::Finished | JobState::Scheduled => false,
             };
             if ready && !expired && clock.reached(job.due()) {
                 visit(job.topic);
@@ -327,6 +328,7 @@ impl Engine {
                 JobState::Reserved => view.reserved,
                 JobState::Buried => view.buried,
                 JobState::Finished => view.remembered,
+                JobState::Scheduled => view.schedules,
             };
             states.iter().map(of_state).sum::<u64>()
         };

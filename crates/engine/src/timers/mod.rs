@@ -1,19 +1,20 @@
 //! The timers of all jobs: one wheel for each timeline, and one order over both. Also the jobs that go back to waiting if
-//! the wall clock is set back.
+//! the wall clock is set back, and the schedules that are to be fired.
 //!
 //! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry while it is
-//! ready or buried, and the end of its retention once it is finished. Timers are derived from the jobs and are not hashed.
+//! ready or buried, and the end of its retention once it is finished; of a schedule, its next instant. Timers are derived from the jobs and are not hashed.
 
 pub(crate) mod moved;
 pub(crate) mod wheel;
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use crate::clock::{Clock, Moment, Timeline};
 use crate::job::Job;
 use crate::jobs::Slot;
 use crate::topics::ready::{Rank, ReadyOrder, reached_rank_of};
-use adjourn_types::Millis;
+use adjourn_types::{JobId, Millis};
 use wheel::{Nodes, Timer, Wheel};
 
 /// Two wheels over one set of slots, and the jobs that rest on the wall clock.
@@ -24,7 +25,12 @@ pub(super) struct Timers {
     walls: Wheel,
     /// The jobs whose state rests on the wall clock: see [`Job::reached_wall`].
     reached: ReadyOrder,
+    /// The schedules that the leader is to fire.
+    to_fire: BTreeSet<ToFire>,
 }
+
+/// A schedule that is to be fired: the instant, its id and its slot.
+pub(super) type ToFire = (u64, JobId, Slot);
 
 impl Timers {
     /// An empty set of timers.
@@ -34,6 +40,7 @@ impl Timers {
             stamps: Wheel::new(),
             walls: Wheel::new(),
             reached: ReadyOrder::default(),
+            to_fire: BTreeSet::new(),
         }
     }
 
@@ -61,6 +68,7 @@ impl Timers {
         if let Some(rank) = reached_rank_of(job, slot) {
             self.reached.insert(rank);
         }
+        self.to_fire.extend(firing_of(job, slot));
     }
 
     /// Removes a job's timer before a change.
@@ -70,6 +78,9 @@ impl Timers {
         }
         if let Some(rank) = reached_rank_of(job, slot) {
             self.reached.remove(&rank);
+        }
+        if let Some(firing) = firing_of(job, slot) {
+            self.to_fire.remove(&firing);
         }
     }
 
@@ -81,6 +92,11 @@ impl Timers {
     /// All jobs that rest on the wall clock, in order.
     pub(super) fn reached(&self) -> impl Iterator<Item = &Rank> {
         self.reached.iter()
+    }
+
+    /// The schedules that the leader is to fire, the earliest instant first.
+    pub(super) fn to_fire(&self) -> impl Iterator<Item = &ToFire> {
+        self.to_fire.iter()
     }
 
     /// The slot of the first timer in the order (time as a stamp, id), if it is due.
@@ -134,13 +150,19 @@ impl Timers {
 
     /// Bytes of memory of the timers.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.nodes.memory_bytes() + ReadyOrder::memory_bytes(self.reached.len())
+        let to_fire = self.to_fire.len() * size_of::<ToFire>() * 2;
+        self.nodes.memory_bytes() + ReadyOrder::memory_bytes(self.reached.len()) + to_fire
     }
 
     /// When the timer of a slot fires, if it has one.
     pub(super) fn at(&self, slot: u32) -> Option<u64> {
         self.nodes.is_set(slot).then(|| self.nodes.at(slot))
     }
+}
+
+/// The place of a schedule among those that are to be fired, if it is one of them.
+pub(super) fn firing_of(job: &Job, slot: Slot) -> Option<ToFire> {
+    job.is_to_fire().then_some((job.due_at, job.id, slot))
 }
 
 fn first_of(clock: Clock, stamp: Option<Timer>, wall: Option<Timer>) -> Option<u32> {

@@ -39,6 +39,8 @@ pub(super) struct Topic {
     pub(super) buried: ReadyOrder,
     /// Finished jobs that are still remembered.
     pub(super) remembered: u64,
+    /// Schedules, which are no jobs.
+    pub(super) schedules: u64,
     pub(super) totals: TopicTotals,
     pub(super) rule: Option<Box<Rule>>,
     /// The size of its jobs' bodies.
@@ -131,12 +133,12 @@ impl Topics {
     /// Removes the topic that was created last, if it has no job: no other entry has seen it.
     pub(super) fn unmake_empty(&mut self, id: TopicId) {
         if let Some(topic) = self.known.remove(&id) {
-            if topic.all_jobs() > 0 {
-                self.known.insert(id, topic);
-            } else {
+            if topic.is_empty() {
                 debug_assert_eq!(id.0 + 1, self.next, "nothing was made since");
                 self.names.remove(topic.name.as_str());
                 self.next = id.0;
+            } else {
+                self.known.insert(id, topic);
             }
         }
     }
@@ -262,6 +264,7 @@ impl Topics {
                 self.note_leases(job.topic);
             }
             JobState::Finished => topic.remembered += 1,
+            JobState::Scheduled => topic.schedules += 1,
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
     }
@@ -284,6 +287,7 @@ impl Topics {
                 self.note_leases(job.topic);
             }
             JobState::Finished => self.touch(job.topic).remembered -= 1,
+            JobState::Scheduled => self.touch(job.topic).schedules -= 1,
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
     }
@@ -363,14 +367,15 @@ impl Topics {
         self.forgotten_hashed = self.hash_of_forgotten();
     }
 
-    /// Adds the spilled jobs to the counters once all resident jobs are restored. Fails with the topic whose resident jobs
+    /// Adds the spilled jobs and schedules to the counters once all resident jobs are restored. Fails with the topic whose resident jobs
     /// do not match the saved counters.
     pub(super) fn restore_delayed(&mut self, saved: &SavedTopics) -> Result<(), TopicId> {
         for ((id, topic), saved) in self.known.iter_mut().zip(&saved.known) {
-            if topic.delayed > saved.delayed || topic.bytes > saved.bytes {
+            if topic.delayed > saved.delayed || topic.schedules > saved.schedules || topic.bytes > saved.bytes
+            {
                 return Err(*id);
             }
-            (topic.delayed, topic.bytes) = (saved.delayed, saved.bytes);
+            (topic.delayed, topic.schedules, topic.bytes) = (saved.delayed, saved.schedules, saved.bytes);
             let found = [topic.ready.len() as u64, topic.reserved, topic.buried.len() as u64];
             if found != [saved.ready, saved.reserved, saved.buried] {
                 return Err(*id);
@@ -441,6 +446,7 @@ impl Topic {
             reserved: 0,
             buried: ReadyOrder::default(),
             remembered: 0,
+            schedules: 0,
             totals: TopicTotals::default(),
             rule: None,
             bytes: 0,
@@ -459,6 +465,7 @@ impl Topic {
             ready: self.ready.len() as u64,
             reserved: self.reserved,
             buried: self.buried.len() as u64,
+            schedules: self.schedules,
             totals: self.totals,
             idle_since: self.idle_since,
             bytes: self.bytes,
@@ -466,9 +473,9 @@ impl Topic {
         }
     }
 
-    /// True if it has no job, no policy, and is not paused.
+    /// True if it has no job, no schedule, no policy, and is not paused.
     pub(super) fn is_idle(&self) -> bool {
-        !self.paused && self.rule.is_none() && self.all_jobs() == 0
+        !self.paused && self.rule.is_none() && self.is_empty()
     }
 
     /// The number of its jobs, without finished ones.
@@ -479,6 +486,11 @@ impl Topic {
     /// The number of its jobs, including finished ones that are still remembered.
     pub(super) fn all_jobs(&self) -> u64 {
         self.jobs() + self.remembered
+    }
+
+    /// True if it has no job and no schedule.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all_jobs() == 0 && self.schedules == 0
     }
 
     /// True if reserve can get a job at this stamp.
@@ -508,6 +520,7 @@ impl Topic {
             reserved: self.reserved,
             buried: self.buried.len() as u64,
             remembered: self.remembered,
+            schedules: self.schedules,
             pushed,
             finished,
             deleted,

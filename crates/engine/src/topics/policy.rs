@@ -261,7 +261,11 @@ impl Topics {
 impl Job {
     /// Its share of its topic's bytes; 0 once it is finished.
     pub(crate) fn counted_bytes(&self) -> u64 {
-        if self.state == JobState::Finished { 0 } else { u64::from(self.body.body_bytes) }
+        if matches!(self.state, JobState::Finished | JobState::Scheduled) {
+            0
+        } else {
+            u64::from(self.body.body_bytes)
+        }
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) struct SavedTopic {
     pub(crate) ready: u64,
     pub(crate) reserved: u64,
     pub(crate) buried: u64,
+    pub(crate) schedules: u64,
     pub(crate) totals: TopicTotals,
     pub(crate) idle_since: Option<Millis>,
     /// The size of its jobs' bodies.

@@ -362,6 +362,17 @@ pub(super) async fn bury(
 pub(super) async fn settle(caller: Caller, JsonBody(json): JsonBody<SettleJson>) -> Answer {
     let SettleJson { finish, release, touch, bury, delay, delay_ms, reason } = json;
     let delay_ms = either("delay", delay.as_ref(), delay_ms.as_ref())?;
+    if delay_ms.is_some() && release.is_none() {
+        let field = if delay.is_some() { "/delay" } else { "/delay_ms" };
+        return Err(Problem::at_pointer(
+            field,
+            "it delays the jobs in `release`: leave it out, or give that",
+        ));
+    }
+    if reason.is_some() && release.is_none() && bury.is_none() {
+        let detail = "it is the reason of `release` and `bury`: leave it out, or give one of them";
+        return Err(Problem::at_pointer("/reason", detail));
+    }
     let kind = delay_ms.map_or(ReleaseKind::Backoff, ReleaseKind::After);
     let reason = reason.map(|reason| reason.0);
     let mut all = SettledJson { count: 0, failed: Vec::new() };

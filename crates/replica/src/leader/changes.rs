@@ -160,7 +160,7 @@ impl Changes {
         } else if number == node.config.node {
             Some(format!("node {number} leads: move leadership first, with `adjourn cluster step-down`"))
         } else if !members.contains(number) && !group.state.engine.members().contains_key(&number) {
-            Some(format!("node {number} is no member: `adjourn cluster status` lists them"))
+            Some(format!("node {number} is not a member: CLUSTER_STATUS lists the members"))
         } else {
             group.leaves_no_majority(node, number)
         };

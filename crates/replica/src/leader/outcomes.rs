@@ -272,7 +272,9 @@ pub(super) fn response(outcome: Outcome) -> Response {
         | Outcome::Session { .. }
         | Outcome::Granted(_)
         | Outcome::GrantedByShares { .. }
-        | Outcome::Lapsing { .. } => Response::Done,
+        | Outcome::Lapsing { .. }
+        | Outcome::ScheduleSet { .. }
+        | Outcome::Fired(_) => Response::Done,
         Outcome::Pushed(jobs) => Response::Pushed(jobs.into_iter().map(push_result).collect()),
         Outcome::Settled(leases) => {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())
@@ -281,9 +283,9 @@ pub(super) fn response(outcome: Outcome) -> Response {
             Response::Changed { job, state: Some(state), due, version }
         }
         Outcome::ChangedMany { jobs } | Outcome::Moved { jobs, .. } => Response::Kicked { jobs },
-        Outcome::TopicHasJobs { jobs } => {
+        Outcome::TopicHasJobs { jobs, schedules } => {
             let text = format!(
-                "the topic has {jobs} jobs: clear it first (`adjourn topic clear`, or BULK with DELETE), or move them to another one"
+                "the topic is not empty (jobs: {jobs}, schedules: {schedules}): delete them first, or move the jobs to another topic"
             );
             Response::Error(ErrorReply::new(ErrorCode::WrongState, text))
         }

@@ -1,0 +1,177 @@
+//! What to do about instants that have come, some of them unnoticed.
+//!
+//! An instant is *on time* if it is the last one that has come, and that is no longer ago than [`ON_TIME_MS`]. All earlier
+//! ones were missed: nobody looked at the schedule between two instants. [`Missed`] says which of them are fired late.
+
+use adjourn_types::{Millis, Missed};
+
+use crate::calendar::Calendar;
+
+/// How late the last instant may be and still be on time, in milliseconds. A change of leaders takes less.
+pub const ON_TIME_MS: u64 = 60_000;
+
+/// Most instants that are fired together.
+pub const CATCH_UP_MAX: usize = 1000;
+
+/// Instants are counted up to this number; a count of it means: that many or more.
+pub const COUNTED_MAX: usize = 10_000;
+
+/// The first look back for the last instants, in milliseconds.
+const LOOK_BACK_MS: u64 = 1000;
+
+/// Which of the missed instants are fired late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatchUp {
+    /// None, the last one, or all of them.
+    pub missed: Missed,
+    /// Only those that are no longer ago than this, in milliseconds; `None` for any.
+    pub window_ms: Option<u64>,
+    /// With [`Missed::All`]: at most so many, the last ones; at most [`CATCH_UP_MAX`].
+    pub instants_max: usize,
+}
+
+/// The instants of a schedule that have come, and the next one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Come {
+    /// Those to fire, in order: the last ones.
+    pub fire: Vec<Millis>,
+    /// The last of those before them, and how many they are; `None` if there are none.
+    pub skipped: Option<(Millis, u64)>,
+    /// The first one that has not come; `None` if there is none.
+    pub next: Option<Millis>,
+}
+
+impl Calendar {
+    /// Decides about the instants from `first`, which has come, up to `now`. No more than `left` are fired; if that uses all
+    /// of them, there is no next one.
+    pub fn come(&self, first: Millis, now: Millis, catch_up: &CatchUp, left: Option<u64>) -> Come {
+        let left = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
+        let wanted = match catch_up.missed {
+            Missed::None | Missed::Last => 1,
+            Missed::All => catch_up.instants_max.clamp(1, CATCH_UP_MAX),
+        };
+        let mut fire = self.last_instants(first, now, wanted.min(left));
+        let oldest = match catch_up.missed {
+            Missed::None => now.0.saturating_sub(ON_TIME_MS),
+            Missed::Last | Missed::All => {
+                catch_up.window_ms.map_or(0, |ms| now.0.saturating_sub(ms.max(ON_TIME_MS)))
+            }
+        };
+        fire.retain(|instant| instant.0 >= oldest);
+        let until = fire.first().copied();
+        let is_used_up = left <= fire.len();
+        Come {
+            skipped: self.skipped(first, now, until),
+            next: if is_used_up { None } else { self.next_after(now) },
+            fire,
+        }
+    }
+
+    /// The instants from `first` on, before `until` or up to `now`: the last one, and how many they are.
+    fn skipped(&self, first: Millis, now: Millis, until: Option<Millis>) -> Option<(Millis, u64)> {
+        let end = until.map_or(now, |until| Millis(until.0.saturating_sub(1)));
+        if first > end {
+            return None;
+        }
+        let last = self.last_instants(first, end, 1).last().copied().unwrap_or(first);
+        let others = self.between(first, last).take(COUNTED_MAX - 1).count() as u64;
+        Some((last, 1 + others))
+    }
+
+    /// The last `count` instants up to `now`, none before `first`, which is an instant.
+    fn last_instants(&self, first: Millis, now: Millis, count: usize) -> Vec<Millis> {
+        let mut look_back_ms = LOOK_BACK_MS;
+        loop {
+            let from = now.0.saturating_sub(look_back_ms).max(first.0);
+            let is_all = from == first.0;
+            let first = Some(first).filter(|first| is_all && *first <= now);
+            let mut found: Vec<Millis> = first.into_iter().chain(self.between(Millis(from), now)).collect();
+            if is_all || found.len() >= count {
+                return found.split_off(found.len().saturating_sub(count));
+            }
+            look_back_ms = look_back_ms.saturating_mul(2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recurrence::Recurrence;
+
+    fn calendar(text: &str) -> Calendar {
+        Calendar::new(Recurrence::parse(text, Millis(0)).expect("valid"))
+    }
+
+    fn catch_up(missed: Missed) -> CatchUp {
+        CatchUp { missed, window_ms: None, instants_max: 3 }
+    }
+
+    fn seconds(come: &Come) -> (Vec<u64>, Option<(u64, u64)>, Option<u64>) {
+        let fire = come.fire.iter().map(|at| at.0 / 1000).collect();
+        (fire, come.skipped.map(|(last, count)| (last.0 / 1000, count)), come.next.map(|at| at.0 / 1000))
+    }
+
+    #[test]
+    fn an_instant_on_time_is_fired_whatever_is_done_about_missed_ones() {
+        let minutes = calendar("* * * * *");
+        for missed in [Missed::None, Missed::Last, Missed::All] {
+            for late_ms in [0, 30_000, 59_999] {
+                let come = minutes.come(Millis(600_000), Millis(600_000 + late_ms), &catch_up(missed), None);
+                assert_eq!(seconds(&come), (vec![600], None, Some(660)), "{missed:?} {late_ms}");
+            }
+        }
+    }
+
+    #[test]
+    fn missed_instants_are_fired_as_asked() {
+        let hours = calendar("0 * * * *");
+        let (first, now) = (Millis(3_600_000), Millis(5 * 3_600_000 + 120_000));
+        for (missed, window_ms, expected) in [
+            (Missed::None, None, (vec![], Some((18_000, 5)), Some(21_600))),
+            (Missed::Last, None, (vec![18_000], Some((14_400, 4)), Some(21_600))),
+            (Missed::Last, Some(100_000), (vec![], Some((18_000, 5)), Some(21_600))),
+            (Missed::All, None, (vec![10_800, 14_400, 18_000], Some((7200, 2)), Some(21_600))),
+            (Missed::All, Some(4_000_000), (vec![14_400, 18_000], Some((10_800, 3)), Some(21_600))),
+        ] {
+            let catch_up = CatchUp { window_ms, ..catch_up(missed) };
+            let come = hours.come(first, now, &catch_up, None);
+            assert_eq!(seconds(&come), expected, "{missed:?} {window_ms:?}");
+        }
+        let on_time = hours.come(first, Millis(5 * 3_600_000 + 1), &catch_up(Missed::None), None);
+        assert_eq!(seconds(&on_time), (vec![18_000], Some((14_400, 4)), Some(21_600)));
+    }
+
+    #[test]
+    fn a_count_ends_a_schedule() {
+        let minutes = calendar("* * * * *");
+        let (first, now) = (Millis(60_000), Millis(300_000));
+        let come = |left| seconds(&minutes.come(first, now, &catch_up(Missed::All), Some(left)));
+        assert_eq!(come(2), (vec![240, 300], Some((180, 3)), None));
+        assert_eq!(come(4), (vec![180, 240, 300], Some((120, 2)), Some(360)));
+        let over = Calendar { end: Some(Millis(300_000)), ..minutes.clone() };
+        assert_eq!(over.come(first, now, &catch_up(Missed::Last), None).next, None);
+    }
+
+    #[test]
+    fn a_year_of_seconds_takes_no_time() {
+        let seconds_of = calendar("* * * * * *");
+        let (first, now) = (Millis(1000), Millis(365 * 86_400_000));
+        let come = seconds_of.come(first, now, &catch_up(Missed::All), None);
+        let end = now.0 / 1000;
+        assert_eq!(
+            seconds(&come),
+            (vec![end - 2, end - 1, end], Some((end - 3, COUNTED_MAX as u64)), Some(end + 1))
+        );
+    }
+
+    #[test]
+    fn sparse_instants_are_found() {
+        let leap_days = calendar("0 0 29 2 *");
+        let first = leap_days.next_after(Millis(0)).expect("there is one");
+        let now = Millis(60 * 365 * 86_400_000);
+        let come = leap_days.come(first, now, &CatchUp { instants_max: 20, ..catch_up(Missed::All) }, None);
+        let all: Vec<_> = leap_days.between(Millis(0), now).collect();
+        assert_eq!((come.fire, come.skipped), (all, None));
+    }
+}

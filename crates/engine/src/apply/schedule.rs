@@ -1,0 +1,220 @@
+//! Schedules: set, fired, paused, deleted; and the ends of their jobs.
+//!
+//! The leader knows time zones and computes instants. A tick names the instant that it fires, and is refused unless that is
+//! the schedule's next one. So each instant is fired once, whoever leads, and a tick that was computed twice changes nothing
+//! the second time.
+
+use super::Applier;
+use crate::Engine;
+use crate::clock::Timeline;
+use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, Tick};
+use crate::job::schedule::{OfSchedule, Schedule};
+use crate::job::{Job, JobExtras};
+use crate::jobs::{Found, Slot};
+use crate::outcome::{Outcome, PushOutcome, Reject};
+use crate::store::{JobStore, Record};
+use adjourn_types::{
+    BuryReason, Fired, Firing, IfExists, JobEnd, JobId, JobState, Overlap, PausedBy, SkipReason, When,
+};
+
+impl<S: JobStore> Applier<'_, S> {
+    /// Creates a schedule, or gives the one of this name another content; its history stays. A given `version` must be that
+    /// of the schedule; 0: there must be none.
+    pub(super) fn set_schedule(
+        &mut self,
+        topic: &str,
+        new: &NewSchedule<'_>,
+        version: Option<u32>,
+    ) -> Result<Outcome, Reject> {
+        let known = self.schedule_named(topic, new.name);
+        let present = known.and_then(|slot| self.engine.jobs[slot].schedule()).map_or(0, |old| old.version);
+        if version.is_some_and(|version| version != present) {
+            return Err(Reject::Changed);
+        }
+        let slot = match known {
+            Some(slot) => slot,
+            None => self.new_schedule(topic, new)?,
+        };
+        let record = Record { key: Some(new.name), attributes: new.attributes, body: new.body };
+        let body = if known.is_some() { self.renew(slot, record) } else { self.engine.jobs[slot].body };
+        self.engine.change(slot, |job| {
+            (job.body, job.priority, job.ttr_ms) = (body, new.priority, new.ttr_ms);
+            job.change_schedule(|schedule| {
+                (schedule.overlap, schedule.failures_max) = (new.overlap, new.failures_max);
+                (schedule.version, schedule.failures) = (present.saturating_add(1), 0);
+            });
+            job.set_next_instant(new.next);
+        });
+        let job = &self.engine.jobs[slot];
+        Ok(Outcome::ScheduleSet { schedule: job.id, version: present.saturating_add(1) })
+    }
+
+    /// The schedule of this name. After a loss of data, a placeholder may have the name: it is removed.
+    fn schedule_named(&mut self, topic: &str, name: &[u8]) -> Option<Slot> {
+        let topic = self.engine.topics.id(topic)?;
+        let slot = self.engine.jobs.find_key(self.engine.key_secret.hash_name(topic, name))?.resident()?;
+        if self.engine.jobs[slot].state == JobState::Scheduled {
+            return Some(slot);
+        }
+        self.remove(slot);
+        None
+    }
+
+    /// Adds an empty schedule.
+    fn new_schedule(&mut self, topic: &str, new: &NewSchedule<'_>) -> Result<Slot, Reject> {
+        let topic = self.engine.intern(topic)?;
+        let id = self.engine.numbers.next_job();
+        let body =
+            self.store.keep(Record { key: Some(new.name), attributes: new.attributes, body: new.body });
+        let key_hash = self.engine.key_secret.hash_name(topic, new.name);
+        let mut job = Job {
+            id,
+            due_at: 0,
+            since: 0,
+            topic,
+            priority: new.priority,
+            ttr_ms: new.ttr_ms,
+            attempts: 0,
+            changes: 0,
+            body,
+            due_timeline: Timeline::Wall,
+            state: JobState::Scheduled,
+            buried: BuryReason::Consumer,
+            defaults: 0,
+            pushed_at: self.engine.clock.stamp.0,
+            extras: JobExtras::new(Some(key_hash), None),
+        };
+        job.set_of_schedule(Some(OfSchedule::Schedule(Schedule::default())));
+        let slot = self.engine.jobs.insert(job);
+        self.engine.enter(slot);
+        Ok(slot)
+    }
+
+    /// Pushes the jobs of a schedule: at its next instant, and those that it missed; or by hand, without a tick. If the
+    /// schedule was set since its record was read (`before`), or the tick is not for its next instant, nothing is changed.
+    pub(super) fn fire_schedule(
+        &mut self,
+        schedule: JobId,
+        before: u32,
+        tick: Option<&Tick>,
+        firings: &[NewFiring<'_>],
+        template: JobTemplate<'_>,
+    ) -> Result<Outcome, Reject> {
+        let slot = self.schedule(schedule)?;
+        let job = &self.engine.jobs[slot];
+        let is_next = |tick: &Tick| {
+            job.is_to_fire() && job.due_at == tick.instant.0 && self.engine.clock.reached(job.due())
+        };
+        if job.body.checksum != before || !tick.is_none_or(is_next) {
+            return Err(Reject::Changed);
+        }
+        let at = self.engine.clock.wall();
+        if let Some((tick, skipped)) = tick.and_then(|tick| Some((tick, tick.skipped?))) {
+            let what =
+                Fired::Skipped { last: skipped.last, instants: skipped.instants, reason: skipped.reason };
+            self.engine.note_firing(slot, Firing { instant: tick.instant, at, what });
+        }
+        let mut outcomes = Vec::with_capacity(firings.len());
+        for firing in firings {
+            let fired = self.fire_one(slot, firing, template, tick.is_some());
+            let (job, what) = match fired {
+                Ok(job) => (Some(job), Fired::Pushed { job, end: None }),
+                Err(reason) => (None, Fired::Skipped { last: firing.instant, instants: 1, reason }),
+            };
+            self.engine.note_firing(slot, Firing { instant: firing.instant, at, what });
+            outcomes.push(job);
+        }
+        if let Some(tick) = tick {
+            let fired = outcomes.iter().flatten().count() as u64;
+            self.engine.change(slot, |job| {
+                job.change_schedule(|schedule| schedule.fired += fired);
+                job.set_next_instant(tick.next);
+            });
+        }
+        Ok(Outcome::Fired(outcomes))
+    }
+
+    /// Pushes a job of a schedule. By hand, it does so whether an earlier one has ended or not.
+    fn fire_one(
+        &mut self,
+        slot: Slot,
+        firing: &NewFiring<'_>,
+        template: JobTemplate<'_>,
+        by_tick: bool,
+    ) -> Result<JobId, SkipReason> {
+        let job = &self.engine.jobs[slot];
+        let (id, topic, priority, ttr_ms) = (job.id, job.topic, job.priority, job.ttr_ms);
+        if let Some(schedule) = job.schedule().filter(|schedule| by_tick && schedule.running > 0) {
+            match schedule.overlap {
+                Overlap::Allow => {}
+                Overlap::Skip | Overlap::QueueOne => return Err(SkipReason::Overlap),
+                Overlap::Replace => self.remove_jobs_of(slot),
+            }
+        }
+        let new = NewJob {
+            due: When::At(firing.due),
+            priority,
+            ttr_ms,
+            if_exists: IfExists::Keep,
+            key: firing.key,
+            attributes: template.attributes,
+            body: template.body,
+        };
+        match self.push_one(topic, &new) {
+            PushOutcome::Pushed(job) => {
+                if let Some(pushed) = self.engine.jobs.resident(job) {
+                    self.engine
+                        .change_unnoted(pushed, |job| job.set_of_schedule(Some(OfSchedule::JobOf(id))));
+                    self.engine.change(slot, |job| job.change_schedule(|schedule| schedule.running += 1));
+                }
+                Ok(job)
+            }
+            PushOutcome::Kept(job) | PushOutcome::Replaced(job) | PushOutcome::Postponed(job) => Ok(job),
+            PushOutcome::Refused(..) => Err(SkipReason::Refused),
+        }
+    }
+
+    /// Deletes the jobs of a schedule that its history knows and that have not ended.
+    fn remove_jobs_of(&mut self, slot: Slot) {
+        let job = &self.engine.jobs[slot];
+        let (id, history) = (job.id, job.schedule().map(|schedule| schedule.history.clone()));
+        for firing in history.into_iter().flatten() {
+            if let Fired::Pushed { job, end: None } = firing.what
+                && let Some(slot) = self.engine.jobs.resident(job)
+                && self.engine.jobs[slot].runs_for() == Some(id)
+            {
+                self.remove(slot);
+            }
+        }
+    }
+
+    /// Pauses or resumes a schedule. After a resume the leader decides about the instants that passed meanwhile.
+    pub(super) fn pause_schedule(&mut self, schedule: JobId, paused: bool) -> Result<(), Reject> {
+        let slot = self.schedule(schedule)?;
+        self.engine.change(slot, |job| {
+            job.change_schedule(|schedule| {
+                (schedule.paused, schedule.failures) = (paused.then_some(PausedBy::User), 0);
+            });
+        });
+        Ok(())
+    }
+
+    /// Forgets a schedule. Its jobs stay.
+    pub(super) fn delete_schedule(&mut self, schedule: JobId) -> Result<(), Reject> {
+        let slot = self.schedule(schedule)?;
+        self.end(slot, JobEnd::Deleted);
+        Ok(())
+    }
+
+    /// The slot of a schedule. `Engine::load_named` has loaded it.
+    fn schedule(&self, schedule: JobId) -> Result<Slot, Reject> {
+        let slot = self.engine.jobs.find(schedule).and_then(Found::resident).ok_or(Reject::NotFound)?;
+        if self.engine.jobs[slot].state == JobState::Scheduled { Ok(slot) } else { Err(Reject::NotFound) }
+    }
+}
+
+impl Engine {
+    fn note_firing(&mut self, slot: Slot, firing: Firing) {
+        self.change(slot, |job| job.change_schedule(|schedule| schedule.note(firing)));
+    }
+}

@@ -1,0 +1,313 @@
+//! Schedules in the model.
+
+use adjourn_engine::{
+    Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject, ScheduleView,
+    Tick,
+};
+use adjourn_types::limits::SCHEDULE_HISTORY_MAX;
+use adjourn_types::{
+    Fired, Firing, IfExists, JobEnd, JobId, Millis, Overlap, PausedBy, SkipReason, TopicId, When,
+};
+
+use super::naive::{Model, State, Time, topic_id};
+use crate::kept_bodies::reference;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Schedule {
+    pub(crate) id: u64,
+    pub(crate) topic: usize,
+    pub(crate) name: Vec<u8>,
+    body: Vec<u8>,
+    place: u32,
+    priority: u32,
+    ttr_ms: u32,
+    overlap: Overlap,
+    failures_max: u32,
+    failures: u32,
+    fired: u64,
+    version: u32,
+    paused: Option<PausedBy>,
+    pub(crate) next: u64,
+    is_over: bool,
+    has_come: bool,
+    history: Vec<Firing>,
+}
+
+impl Schedule {
+    fn new(id: u64, topic: usize, name: &[u8]) -> Self {
+        Self {
+            id,
+            topic,
+            name: name.to_vec(),
+            body: Vec::new(),
+            place: 0,
+            priority: 0,
+            ttr_ms: 0,
+            overlap: Overlap::Skip,
+            failures_max: 0,
+            failures: 0,
+            fired: 0,
+            version: 0,
+            paused: None,
+            next: 0,
+            is_over: false,
+            has_come: false,
+            history: Vec::new(),
+        }
+    }
+
+    pub(crate) fn reference(&self) -> adjourn_engine::BodyRef {
+        reference(self.place, &Record { key: Some(&self.name), attributes: &[], body: &self.body })
+    }
+
+    /// When its next instant comes by itself.
+    pub(super) fn alarm(&self) -> Option<Time> {
+        (!self.has_come && !self.is_over && self.paused.is_none()).then_some(Time::Wall(self.next))
+    }
+
+    pub(super) fn come(&mut self) {
+        self.has_come = true;
+    }
+
+    /// True if its instant lies ahead again.
+    pub(super) fn is_too_far(&self, wall: u64) -> bool {
+        self.has_come && self.next > wall
+    }
+
+    pub(super) fn put_away(&mut self) {
+        self.has_come = false;
+    }
+
+    fn note(&mut self, firing: Firing) {
+        self.history.push(firing);
+        if self.history.len() > SCHEDULE_HISTORY_MAX {
+            self.history.remove(0);
+        }
+    }
+
+    fn set_next(&mut self, next: Option<Millis>) {
+        (self.has_come, self.is_over) = (false, next.is_none());
+        self.next = next.map_or(self.next, |next| next.0);
+    }
+}
+
+impl Model {
+    pub(super) fn about_schedule(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
+        match command {
+            Command::ScheduleSet { topic, schedule, version } => self.set_schedule(topic, schedule, *version),
+            Command::ScheduleFire { schedule, before, tick, firings, template } => {
+                self.fire_schedule(schedule.0, *before, tick.as_ref(), firings, template)
+            }
+            Command::SchedulePause { schedule, paused } => {
+                let schedule = self.schedule_mut(schedule.0).ok_or(Reject::NotFound)?;
+                (schedule.paused, schedule.failures) = (paused.then_some(PausedBy::User), 0);
+                Ok(Outcome::Done)
+            }
+            Command::ScheduleDelete { schedule } => {
+                let gone = self.schedules.iter().position(|known| known.id == schedule.0);
+                self.schedules.remove(gone.ok_or(Reject::NotFound)?);
+                Ok(Outcome::Done)
+            }
+            other => unreachable!("{other:?} is not about a schedule"),
+        }
+    }
+
+    fn set_schedule(
+        &mut self,
+        topic: &str,
+        new: &NewSchedule<'_>,
+        version: Option<u32>,
+    ) -> Result<Outcome, Reject> {
+        let known = self.topic(topic, false).ok().and_then(|topic| {
+            self.schedules.iter().position(|known| known.topic == topic && known.name == new.name)
+        });
+        let present = known.and_then(|nth| self.schedules.get(nth)).map_or(0, |known| known.version);
+        if version.is_some_and(|version| version != present) {
+            return Err(Reject::Changed);
+        }
+        self.kept += 1;
+        let place = self.kept;
+        let nth = known.unwrap_or(self.schedules.len());
+        if known.is_none() {
+            let topic = self.topic(topic, true)?;
+            self.last_job += 1;
+            self.schedules.push(Schedule::new(self.last_job, topic, new.name));
+        }
+        let schedule = self.schedules.get_mut(nth).expect("it was found or made");
+        (schedule.body, schedule.place) = (new.body.to_vec(), place);
+        (schedule.priority, schedule.ttr_ms) = (new.priority, new.ttr_ms);
+        (schedule.overlap, schedule.failures_max, schedule.failures) = (new.overlap, new.failures_max, 0);
+        schedule.version += 1;
+        schedule.set_next(new.next);
+        Ok(Outcome::ScheduleSet { schedule: JobId(schedule.id), version: schedule.version })
+    }
+
+    fn fire_schedule(
+        &mut self,
+        id: u64,
+        before: u32,
+        tick: Option<&Tick>,
+        firings: &[NewFiring<'_>],
+        template: &JobTemplate<'_>,
+    ) -> Result<Outcome, Reject> {
+        let is_to_fire = self.is_to_fire(id);
+        let (at, stamp) = (Millis(self.wall(self.stamp)), self.stamp);
+        let schedule = self.schedules.iter().find(|known| known.id == id).ok_or(Reject::NotFound)?;
+        let has_come = self.has_come(Time::Wall(schedule.next), stamp);
+        let is_next = |tick: &Tick| is_to_fire && has_come && schedule.next == tick.instant.0;
+        if schedule.reference().checksum != before || tick.is_some_and(|tick| !is_next(tick)) {
+            return Err(Reject::Changed);
+        }
+        let skipped = tick.and_then(|tick| tick.skipped.map(|skipped| (tick.instant, skipped)));
+        if let (Some((instant, skipped)), Some(schedule)) = (skipped, self.schedule_mut(id)) {
+            let (last, instants, reason) = (skipped.last, skipped.instants, skipped.reason);
+            schedule.note(Firing { instant, at, what: Fired::Skipped { last, instants, reason } });
+        }
+        let mut outcomes = Vec::new();
+        for firing in firings {
+            let instant = firing.instant;
+            let fired = self.fire_one(id, firing, template, tick.is_some());
+            let what = match fired {
+                Ok(job) => Fired::Pushed { job, end: None },
+                Err(reason) => Fired::Skipped { last: instant, instants: 1, reason },
+            };
+            outcomes.push(fired.ok());
+            let schedule = self.schedule_mut(id).expect("it is not deleted meanwhile");
+            schedule.note(Firing { instant, at, what });
+        }
+        if let (Some(tick), Some(schedule)) = (tick, self.schedule_mut(id)) {
+            schedule.fired += outcomes.iter().flatten().count() as u64;
+            schedule.set_next(tick.next);
+        }
+        Ok(Outcome::Fired(outcomes))
+    }
+
+    fn fire_one(
+        &mut self,
+        id: u64,
+        firing: &NewFiring<'_>,
+        template: &JobTemplate<'_>,
+        by_tick: bool,
+    ) -> Result<JobId, SkipReason> {
+        let schedule = self.schedules.iter().find(|known| known.id == id).expect("it lives").clone();
+        if by_tick && self.running(id) > 0 {
+            match schedule.overlap {
+                Overlap::Allow => {}
+                Overlap::Skip | Overlap::QueueOne => return Err(SkipReason::Overlap),
+                Overlap::Replace => self.remove_jobs_of(&schedule),
+            }
+        }
+        let new = NewJob {
+            due: When::At(firing.due),
+            priority: schedule.priority,
+            ttr_ms: schedule.ttr_ms,
+            if_exists: IfExists::Keep,
+            key: firing.key,
+            attributes: template.attributes,
+            body: template.body,
+        };
+        match self.push_one(schedule.topic, &new) {
+            PushOutcome::Pushed(job) => {
+                self.find_mut(job.0).schedule = Some(id);
+                Ok(job)
+            }
+            PushOutcome::Kept(job) => Ok(job),
+            _ => Err(SkipReason::Refused),
+        }
+    }
+
+    fn remove_jobs_of(&mut self, schedule: &Schedule) {
+        for firing in &schedule.history {
+            let Fired::Pushed { job, end: None } = firing.what else { continue };
+            let running =
+                self.jobs.iter().find(|known| known.id == job.0 && known.schedule == Some(schedule.id));
+            if let Some(running) = running.cloned() {
+                self.make_way(&running);
+            }
+        }
+    }
+
+    /// A job has ended: its schedule notes how.
+    pub(super) fn leave_schedule(&mut self, id: u64, how: JobEnd) {
+        let job = self.find(id);
+        let Some(of) = job.schedule else { return };
+        self.find_mut(id).schedule = None;
+        let Some(schedule) = self.schedule_mut(of) else { return };
+        for firing in &mut schedule.history {
+            if let Fired::Pushed { job, end } = &mut firing.what
+                && job.0 == id
+            {
+                *end = Some(how);
+            }
+        }
+        match how {
+            JobEnd::Finished => schedule.failures = 0,
+            JobEnd::Failed => {
+                schedule.failures += 1;
+                if schedule.failures_max > 0 && schedule.failures >= schedule.failures_max {
+                    schedule.paused = schedule.paused.or(Some(PausedBy::Failures));
+                }
+            }
+            JobEnd::Deleted | JobEnd::Expired => {}
+        }
+    }
+
+    fn running(&self, id: u64) -> usize {
+        self.jobs.iter().filter(|job| job.schedule == Some(id)).count()
+    }
+
+    fn is_to_fire(&self, id: u64) -> bool {
+        self.schedules.iter().any(|schedule| {
+            let is_blocked = schedule.overlap == Overlap::QueueOne && self.running(id) > 0;
+            schedule.id == id && schedule.has_come && schedule.paused.is_none() && !is_blocked
+        })
+    }
+
+    pub(super) fn schedule_mut(&mut self, id: u64) -> Option<&mut Schedule> {
+        self.schedules.iter_mut().find(|schedule| schedule.id == id)
+    }
+
+    /// The schedules that the leader is to fire.
+    pub(crate) fn to_fire(&self) -> Vec<JobId> {
+        let mut to_fire: Vec<_> =
+            self.schedules.iter().filter(|schedule| self.is_to_fire(schedule.id)).collect();
+        to_fire.sort_by_key(|schedule| (schedule.next, schedule.id));
+        to_fire.iter().map(|schedule| JobId(schedule.id)).collect()
+    }
+
+    pub(crate) fn schedule_view(&self, schedule: &Schedule) -> ScheduleView {
+        ScheduleView {
+            id: JobId(schedule.id),
+            topic: topic_id(schedule.topic),
+            priority: schedule.priority,
+            ttr_ms: schedule.ttr_ms,
+            next: (!schedule.is_over).then_some(Millis(schedule.next)),
+            is_to_fire: self.is_to_fire(schedule.id),
+            paused: schedule.paused,
+            overlap: schedule.overlap,
+            failures_max: schedule.failures_max,
+            failures: schedule.failures,
+            fired: schedule.fired,
+            running: u32::try_from(self.running(schedule.id)).expect("few"),
+            version: schedule.version,
+            history: schedule.history.clone(),
+            body: schedule.reference(),
+        }
+    }
+
+    /// The number of a topic's schedules.
+    pub(crate) fn schedules_of(&self, topic: TopicId) -> u64 {
+        self.schedules.iter().filter(|schedule| topic_id(schedule.topic) == topic).count() as u64
+    }
+
+    /// True if a job or a schedule is in the topic.
+    pub(super) fn is_used(&self, topic: usize) -> bool {
+        self.jobs.iter().any(|job| job.topic == topic) || self.schedules_of(topic_id(topic)) > 0
+    }
+
+    /// True if a job of a schedule is in a state in which it can be.
+    pub(crate) fn are_links_sound(&self) -> bool {
+        let lives = |state: &State| !matches!(state, State::Buried(_) | State::Finished { .. });
+        self.jobs.iter().all(|job| job.schedule.is_none() || lives(&job.state))
+    }
+}
