@@ -60,9 +60,14 @@ enum Unset {
     Backoff,
     /// How long the job is remembered
     Remember,
+    /// The time to run
+    Ttr,
+    /// The priority
+    Priority,
 }
 
 impl Unset {
+    /// The attribute that it is, if it is one.
     fn attribute(self) -> AttributeSet {
         match self {
             Self::Header => AttributeSet::HEADERS,
@@ -70,6 +75,7 @@ impl Unset {
             Self::AttemptsMax => AttributeSet::ATTEMPTS_MAX,
             Self::Backoff => AttributeSet::BACKOFF,
             Self::Remember => AttributeSet::DEDUPE_RETENTION,
+            Self::Ttr | Self::Priority => AttributeSet::NONE,
         }
     }
 }
@@ -90,6 +96,8 @@ impl EditArgs {
             (settings.attempts_max.is_some(), Unset::AttemptsMax),
             (settings.backoff.is_some(), Unset::Backoff),
             (settings.remember.is_some(), Unset::Remember),
+            (self.ttr.is_some(), Unset::Ttr),
+            (self.priority.is_some(), Unset::Priority),
         ];
         let given = given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, setting)| setting);
         if let Some(both) = given.clone().find(|setting| self.unset.contains(setting)) {
@@ -97,12 +105,13 @@ impl EditArgs {
             let message = format!("--unset {name} takes away what --{name} sets: give one of them");
             return Err(Failure::new(Exit::Usage, message));
         }
+        let unset = |setting| self.unset.contains(&setting);
         let replaced = given.chain(self.unset.iter().copied());
         let attributes = settings.attributes().build().map_err(|error| Failure::new(Exit::Usage, error))?;
         let edit = Edit {
             due: self.at.map(When::At).or(self.delay.map(When::After)),
-            priority: self.priority,
-            ttr_ms: self.ttr,
+            priority: self.priority.or(unset(Unset::Priority).then_some(PRIORITY_UNSAID)),
+            ttr_ms: self.ttr.or(unset(Unset::Ttr).then_some(0)),
             body: self.body.as_deref().map(body).transpose()?,
             replaced: replaced.fold(AttributeSet::NONE, |set, setting| set.and(setting.attribute())),
             attributes,
@@ -138,6 +147,10 @@ mod tests {
     fn only_what_is_given_changes() {
         let one = edit(&["--priority", "7"]).expect("valid");
         assert_eq!(one, Edit { priority: Some(7), ..Edit::new(JobRef::Id(JobId(0))) });
+        let unset = edit(&["--unset", "priority", "--unset", "ttr"]).expect("valid");
+        let expected =
+            Edit { priority: Some(PRIORITY_UNSAID), ttr_ms: Some(0), ..Edit::new(JobRef::Id(JobId(0))) };
+        assert_eq!(unset, expected);
         let many = edit(&[
             "--body",
             "new",
@@ -167,6 +180,7 @@ mod tests {
             (&["--expires", "1h", "--unset", "expires"], "--unset expires takes away what --expires sets"),
             (&["--delay", "1s", "--at", "1970-01-01T00:00:01Z"], "cannot be used with"),
             (&["--unset", "body"], "possible values: header, expires"),
+            (&["--ttr", "5s", "--unset", "ttr"], "--unset ttr takes away what --ttr sets"),
         ] {
             let told = edit(bad).expect_err("refused");
             assert!(told.contains(reason), "{bad:?}: {told}");

@@ -130,6 +130,37 @@ fn parts_of_a_job_change() {
 }
 
 #[test]
+fn an_edit_needs_only_the_right_to_manage() {
+    let (site, [pusher, manager]) = site_with_tokens([&["--allow", "push:t"], &["--allow", "manage:t"]]);
+    let pushed =
+        site.web().with_token(&pusher).post("/v1/topics/t/jobs", &json!({"key": "k", "delay": "1h"}));
+    assert_eq!(pushed.status, 201);
+    let mut manager = site.web().with_token(&manager);
+    for edit in [json!({"body": {"a": 1}}), json!({"headers": {"a": "1"}}), json!({"priority": 3})] {
+        assert_eq!(manager.ask("PATCH", "/v1/topics/t/keys/k", Some(&edit)).status, 200, "{edit}");
+    }
+    assert_eq!(manager.get("/v1/topics/t/keys/k").refusal(), (403, "FORBIDDEN".to_owned()));
+    let refused =
+        site.web().with_token(&pusher).ask("PATCH", "/v1/topics/t/keys/k", Some(&json!({"priority": 4})));
+    assert_eq!(refused.refusal(), (403, "FORBIDDEN".to_owned()));
+}
+
+#[test]
+fn what_stays_counts_for_the_limit_of_an_edit() {
+    let site = Site::with(|_| {});
+    let mut web = site.web();
+    let job = |length| json!({"delay": "1h", "headers": {"a": "x".repeat(length)}});
+    let id = web.post("/v1/topics/t/jobs", &job(900)).json()["id"].clone();
+    let path = format!("/v1/jobs/{id}");
+    let content_type = format!("application/{}", "y".repeat(200));
+    let edit = json!({"headers": {"content-type": content_type, "a": "x".repeat(500)}});
+    assert_eq!(web.ask("PATCH", &path, Some(&edit)).status, 200);
+    let refused = web.ask("PATCH", &path, Some(&json!({"headers": {"a": "x".repeat(900)}})));
+    assert_eq!(refused.refusal(), (413, "TOO_LARGE".to_owned()), "with the content type that stays");
+    assert_eq!(web.get(&path).json()["headers"]["a"], json!("x".repeat(500)));
+}
+
+#[test]
 fn a_job_is_rescheduled_only_if_nobody_changed_it() {
     let site = Site::new();
     let mut web = site.web();

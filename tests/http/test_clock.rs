@@ -9,6 +9,7 @@ use super::rig::{Site, Web};
 use super::tokens::site_with_tokens_and;
 
 const CLOCK: &str = "/v1/test/clock";
+const HOUR_MS: u64 = 3_600_000;
 
 fn stand_still(config: &mut Config) {
     (config.memory, config.clock) = (true, ClockChoice::Manual);
@@ -49,6 +50,35 @@ fn a_job_comes_when_the_clock_is_moved() {
     let shown = web.get(CLOCK).json();
     assert_eq!(shown, json!({ "now": moved["now"], "now_ms": lease_ends + 5 }));
     assert_eq!(web.get("/v1/stats").json()["now"], moved["now"]);
+}
+
+#[test]
+fn a_job_shows_when_it_expires_whatever_that_counts_from() {
+    let site = Site::with(stand_still);
+    let mut web = site.web();
+    let began_ms = web.get(CLOCK).json()["now_ms"].as_u64().expect("a number");
+    let job = json!({"key": "k", "delay": "1h", "expires": "2h", "if_exists": "postpone"});
+    let path = "/v1/topics/t/keys/k";
+    let expires = |web: &mut Web| {
+        let shown = web.get(path).json()["expires"].as_str().expect("a time").to_owned();
+        let expires = shown.parse::<jiff::Timestamp>().expect("a time").as_millisecond();
+        u64::try_from(expires).expect("after 1970") - began_ms
+    };
+    assert_eq!(web.post("/v1/topics/t/jobs", &job).status, 201);
+    assert_eq!(expires(&mut web), 2 * HOUR_MS);
+    web.post(CLOCK, &json!({ "advance": "30m" }));
+    assert_eq!(expires(&mut web), 2 * HOUR_MS, "it counts from the push");
+    assert_eq!(web.ask("PATCH", path, Some(&json!({ "expires": "3h" }))).status, 200);
+    assert_eq!(expires(&mut web), 3 * HOUR_MS + HOUR_MS / 2, "it counts from the edit");
+    web.post(CLOCK, &json!({ "advance": "15m" }));
+    assert_eq!(web.post("/v1/topics/t/jobs", &job).status, 200);
+    assert_eq!(
+        expires(&mut web),
+        2 * HOUR_MS + 3 * HOUR_MS / 4,
+        "it counts from the push that postponed the job"
+    );
+    assert_eq!(web.ask("PATCH", path, Some(&json!({ "expires": null }))).status, 200);
+    assert_eq!(web.get(path).json().get("expires"), None);
 }
 
 #[test]

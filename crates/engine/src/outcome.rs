@@ -211,6 +211,8 @@ pub struct JobView {
     pub ttr_ms: u32,
     /// The fence of its lease, and the deadline as a stamp; `None` if it is not reserved.
     pub lease: Option<(Fence, Millis)>,
+    /// When it expires, by the wall clock; `None` for never.
+    pub expires: Option<Millis>,
     /// It is buried after this many failed attempts; `None` for never.
     pub attempts_max: Option<u32>,
     /// The wait between attempts; `None` retries at once.

@@ -248,8 +248,9 @@ impl<'a> DetailsJson<'a> {
             due: time_text(job.due),
             ttr_ms: job.ttr_ms,
             expires: policy.expires.and_then(|expires| match expires {
-                When::After(after_ms) => history.pushed.map(|pushed| time_text(pushed.after(after_ms))),
                 When::At(at) => Some(time_text(at)),
+                // The server shows when a job expires, not how that was given.
+                When::After(_) => None,
             }),
             attempts_max: policy.attempts_max,
             backoff: policy.backoff.as_ref().map(backoff_text),

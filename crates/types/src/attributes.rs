@@ -205,17 +205,26 @@ impl Attributes {
         policy
     }
 
-    /// Adds these retry settings where the list has none, for showing a job's effective settings. Unchanged if they do not
-    /// fit.
+    /// The list with the settings of a job that are in force, for showing it: when it expires, and the retry settings where
+    /// the list has none. Unchanged if they do not fit.
     #[must_use]
-    pub fn with_retries(self, attempts_max: Option<u32>, backoff: Option<&Backoff>) -> Self {
+    pub fn in_force(
+        self,
+        expires: Option<Millis>,
+        attempts_max: Option<u32>,
+        backoff: Option<&Backoff>,
+    ) -> Self {
         let has = |tag| self.iter().any(|(found, _)| found == tag);
         let attempts_max = attempts_max.filter(|_| !has(tag::ATTEMPTS_MAX));
         let backoff = backoff.filter(|_| !has(tag::BACKOFF));
-        if attempts_max.is_none() && backoff.is_none() {
+        if expires.is_none() && attempts_max.is_none() && backoff.is_none() {
             return self;
         }
         let mut builder = AttributesBuilder::from(&self);
+        if let Some(expires) = expires {
+            builder.elements.retain(|(found, _)| *found != tag::EXPIRES);
+            builder = builder.expires(When::At(expires));
+        }
         if let Some(attempts_max) = attempts_max {
             builder = builder.attempts_max(attempts_max);
         }

@@ -586,6 +586,7 @@ impl Model {
             due: self.as_wall(job.due),
             ttr_ms: job.ttr_ms,
             lease,
+            expires: job.expires.map(|expires| self.as_wall(expires)),
             attempts_max: job.policy.attempts_max,
             backoff: job.policy.backoff.clone(),
             buried,

@@ -398,6 +398,7 @@ impl Engine {
             due: self.clock.as_wall(job.due()),
             ttr_ms: job.ttr_ms,
             lease: reserved.then_some((job.fence(), Millis(job.since))),
+            expires: job.expires().map(|expires| self.clock.as_wall(expires)),
             attempts_max: self.defaults.attempts_max(job),
             backoff: self.defaults.backoff(job).cloned(),
             buried: (job.state == JobState::Buried).then_some(job.buried),

@@ -54,7 +54,7 @@ impl State {
             ttr_ms: job.ttr_ms,
             ttr_left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
             buried: job.buried,
-            attributes: attributes.with_retries(job.attempts_max, job.backoff.as_ref()),
+            attributes: attributes.in_force(job.expires, job.attempts_max, job.backoff.as_ref()),
             body_bytes: job.body.body_bytes,
             body: record.body,
             history: job.history.clone(),
