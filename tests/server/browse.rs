@@ -216,7 +216,7 @@ fn a_topic_is_deleted_when_it_has_no_jobs() {
     let delete = || Request::TopicDelete { topic: topic("some") };
     let refused = client.ask(delete());
     let Response::Error(error) = &refused else { panic!("{refused:?}") };
-    assert!(error.code == ErrorCode::WrongState && error.message.contains("has 10 jobs"), "{error:?}");
+    assert!(error.code == ErrorCode::WrongState && error.message.contains("jobs: 10"), "{error:?}");
     let Response::Bulked { jobs: 10, .. } = client.ask(Request::Bulk(bulk(Change::Delete, "some", 10)))
     else {
         panic!("not cleared")

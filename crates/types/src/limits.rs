@@ -40,8 +40,6 @@ pub const LIST_BYTES_MAX: usize = 8 << 20;
 pub const LIST_LOOKS_MAX: usize = 4 << 20;
 /// A LIST by key reads the key of every job that may match, so it is refused for a topic, or a queue, with more jobs.
 pub const LIST_BY_KEY_JOBS_MAX: u64 = 100_000;
-/// Most entries in the history of a schedule.
-pub const SCHEDULE_HISTORY_MAX: usize = 20;
 /// Longest reason of a RELEASE or BURY, in bytes.
 pub const REASON_BYTES_MAX: usize = 1024;
 /// Most leases in one FINISH, RELEASE, TOUCH or BURY.

@@ -2,6 +2,9 @@
 
 use super::{JobId, Millis};
 
+/// Most entries in the history of a schedule.
+pub const SCHEDULE_HISTORY_MAX: usize = 20;
+
 /// What a schedule does at an instant while an earlier job of it has not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -4,9 +4,9 @@ use adjourn_engine::{
     Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject, ScheduleView,
     Tick,
 };
-use adjourn_types::limits::SCHEDULE_HISTORY_MAX;
 use adjourn_types::{
-    Fired, Firing, IfExists, JobEnd, JobId, Millis, Overlap, PausedBy, SkipReason, TopicId, When,
+    Fired, Firing, IfExists, JobEnd, JobId, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, SkipReason,
+    TopicId, When,
 };
 
 use super::naive::{Model, State, Time, topic_id};

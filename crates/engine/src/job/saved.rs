@@ -9,10 +9,8 @@ use super::schedule::OfSchedule;
 use super::{DefaultsNumber, Job, JobExtras, KeyHash};
 use crate::clock::Moment;
 use crate::place::{BodyRef, Place};
-use adjourn_types::limits::{
-    DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, SCHEDULE_HISTORY_MAX, TTR_MS_DEFAULT,
-};
-use adjourn_types::{BuryReason, Fence, JobId, JobState, SessionId, TopicId};
+use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
+use adjourn_types::{BuryReason, Fence, JobId, JobState, SCHEDULE_HISTORY_MAX, SessionId, TopicId};
 
 /// The state of one job.
 ///

@@ -8,8 +8,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::saved::options;
 use super::{Job, JobExtras};
-use adjourn_types::limits::SCHEDULE_HISTORY_MAX;
-use adjourn_types::{Fired, Firing, JobEnd, JobId, JobState, Millis, Overlap, PausedBy};
+use adjourn_types::{
+    Fired, Firing, JobEnd, JobId, JobState, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX,
+};
 
 /// The value of [`Job::since`] of a schedule whose instant has come: the leader is to fire it.
 const HAS_COME: u64 = 1;
