@@ -101,6 +101,13 @@ impl Written {
             "policy" => Command::TopicPolicy { topic: self.word(0), change: &self.attributes },
             "pause" => Command::TopicPause { topic: self.word(0), paused: true },
             "unpause" => Command::TopicPause { topic: self.word(0), paused: false },
+            "deletetopic" => Command::TopicDelete { topic: self.word(0) },
+            _ => self.about_schedule(),
+        }
+    }
+
+    fn about_schedule(&self) -> Command<'_> {
+        match self.verb.as_str() {
             "schedule" => Command::ScheduleSet {
                 topic: self.word(0),
                 schedule: NewSchedule {
@@ -126,7 +133,6 @@ impl Written {
                 firings: self.firings(),
                 template: JobTemplate { attributes: &self.attributes, body: self.body() },
             },
-            "deletetopic" => Command::TopicDelete { topic: self.word(0) },
             "stop" => Command::SchedulePause { schedule: self.schedule(), paused: true },
             "go" => Command::SchedulePause { schedule: self.schedule(), paused: false },
             "unschedule" => Command::ScheduleDelete { schedule: self.schedule() },
@@ -430,7 +436,7 @@ impl Talk {
             }
             "schedule" => {
                 let schedule = JobId(rest.parse().expect("a schedule's number"));
-                let Ok(view) = self.engine.schedule(schedule, &mut self.bodies);
+                let view = self.engine.schedule(schedule);
                 view.map_or_else(|| vec!["none".to_owned()], |view| tell_schedule(&view))
             }
             "tofire" => grouped(self.engine.schedules_to_fire().map(|schedule| schedule.to_string())),

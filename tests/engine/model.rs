@@ -148,11 +148,9 @@ impl Both {
     fn compare_schedules(&mut self) {
         assert!(self.model.are_links_sound());
         for schedule in &self.model.schedules {
-            let Ok(view) = self.engine.schedule(JobId(schedule.id), &mut self.bodies);
-            assert_eq!(view, Some(self.model.schedule_view(schedule)));
+            assert_eq!(self.engine.schedule(JobId(schedule.id)), Some(self.model.schedule_view(schedule)));
             let topic = &self.model.topics.get(schedule.topic).expect("it exists").name;
-            let Ok(found) = self.engine.schedule_id(topic, &schedule.name, &mut self.bodies);
-            assert_eq!(found, Some(JobId(schedule.id)));
+            assert_eq!(self.engine.schedule_id(topic, &schedule.name), Some(JobId(schedule.id)));
         }
         assert_eq!(self.engine.schedules_to_fire().collect::<Vec<_>>(), self.model.to_fire());
     }

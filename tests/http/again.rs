@@ -131,9 +131,9 @@ fn parts_of_a_job_change() {
 
 #[test]
 fn an_edit_needs_only_the_right_to_manage() {
-    let (site, [pusher, manager]) = site_with_tokens([&["--allow", "push:t"], &["--allow", "manage:t"]]);
+    let (site, [producer, manager]) = site_with_tokens([&["--allow", "push:t"], &["--allow", "manage:t"]]);
     let pushed =
-        site.web().with_token(&pusher).post("/v1/topics/t/jobs", &json!({"key": "k", "delay": "1h"}));
+        site.web().with_token(&producer).post("/v1/topics/t/jobs", &json!({"key": "k", "delay": "1h"}));
     assert_eq!(pushed.status, 201);
     let mut manager = site.web().with_token(&manager);
     for edit in [json!({"body": {"a": 1}}), json!({"headers": {"a": "1"}}), json!({"priority": 3})] {
@@ -141,7 +141,7 @@ fn an_edit_needs_only_the_right_to_manage() {
     }
     assert_eq!(manager.get("/v1/topics/t/keys/k").refusal(), (403, "FORBIDDEN".to_owned()));
     let refused =
-        site.web().with_token(&pusher).ask("PATCH", "/v1/topics/t/keys/k", Some(&json!({"priority": 4})));
+        site.web().with_token(&producer).ask("PATCH", "/v1/topics/t/keys/k", Some(&json!({"priority": 4})));
     assert_eq!(refused.refusal(), (403, "FORBIDDEN".to_owned()));
 }
 

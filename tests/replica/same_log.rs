@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use crate::engine::model::drawn::steps;
-use crate::engine::model::steps::{Action, Known, Step};
+use crate::engine::model::steps::{Action, KEYS, Known, Step, TOPICS};
 use crate::kept_bodies::{KeptBodies, peek};
 
 const START: u64 = 1_790_000_000_000;
@@ -163,6 +163,10 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
             Some((id, bodies.read(view?.body).clone()))
         });
         known.records = records.collect();
+        let schedules = TOPICS.into_iter().flat_map(|topic| KEYS.map(|name| plain.schedule_id(topic, name)));
+        let views = schedules.flatten().filter_map(|schedule| plain.schedule(schedule));
+        known.schedules =
+            views.map(|view| (view.id, view.next.unwrap_or_default(), view.body.checksum)).collect();
         let entry = Entry { stamp, commands: known.commands(&step.actions, next_session) };
         let mut builder = EntryBuilder::default();
         entry.commands.iter().for_each(|command| builder.push(command));

@@ -16,6 +16,9 @@ pub const CATCH_UP_MAX: usize = 1000;
 /// Instants are counted up to this number; a count of it means: that many or more.
 pub const COUNTED_MAX: usize = 10_000;
 
+/// Most instants that one look back collects; more than [`CATCH_UP_MAX`].
+const FOUND_MAX: usize = 4 * CATCH_UP_MAX;
+
 /// The first look back for the last instants, in milliseconds.
 const LOOK_BACK_MS: u64 = 1000;
 
@@ -32,7 +35,7 @@ pub struct CatchUp {
 
 /// The instants of a schedule that have come, and the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Come {
+pub struct Decision {
     /// Those to fire, in order: the last ones.
     pub fire: Vec<Millis>,
     /// The last of those before them, and how many they are; `None` if there are none.
@@ -44,7 +47,10 @@ pub struct Come {
 impl Calendar {
     /// Decides about the instants from `first`, which has come, up to `now`. No more than `left` are fired; if that uses all
     /// of them, there is no next one.
-    pub fn come(&self, first: Millis, now: Millis, catch_up: &CatchUp, left: Option<u64>) -> Come {
+    pub fn decide(&self, first: Millis, now: Millis, catch_up: &CatchUp, left: Option<u64>) -> Decision {
+        if now < first {
+            return Decision { fire: Vec::new(), skipped: None, next: Some(first) };
+        }
         let left = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
         let wanted = match catch_up.missed {
             Missed::None | Missed::Last => 1,
@@ -60,7 +66,7 @@ impl Calendar {
         fire.retain(|instant| instant.0 >= oldest);
         let until = fire.first().copied();
         let is_used_up = left <= fire.len();
-        Come {
+        Decision {
             skipped: self.skipped(first, now, until),
             next: if is_used_up { None } else { self.next_after(now) },
             fire,
@@ -78,19 +84,34 @@ impl Calendar {
         Some((last, 1 + others))
     }
 
-    /// The last `count` instants up to `now`, none before `first`, which is an instant.
+    /// The last `count` instants up to `now`, none before `first`, which is an instant. `count` is at most [`CATCH_UP_MAX`].
+    ///
+    /// It looks back twice as far each time. If that finds too many, because they are close together, the right distance is
+    /// between the last two.
     fn last_instants(&self, first: Millis, now: Millis, count: usize) -> Vec<Millis> {
-        let mut look_back_ms = LOOK_BACK_MS;
+        let (mut too_near_ms, mut too_far_ms) = (0, None);
+        let mut back_ms = LOOK_BACK_MS;
         loop {
-            let from = now.0.saturating_sub(look_back_ms).max(first.0);
-            let is_all = from == first.0;
-            let first = Some(first).filter(|first| is_all && *first <= now);
-            let mut found: Vec<Millis> = first.into_iter().chain(self.between(Millis(from), now)).collect();
-            if is_all || found.len() >= count {
-                return found.split_off(found.len().saturating_sub(count));
+            let from = Millis(now.0.saturating_sub(back_ms)).max(first);
+            let found = self.first_behind(from, first, now);
+            if found.len() > FOUND_MAX {
+                too_far_ms = Some(back_ms);
+            } else if found.len() >= count || from == first {
+                return found.into_iter().rev().take(count).rev().collect();
+            } else {
+                too_near_ms = back_ms;
             }
-            look_back_ms = look_back_ms.saturating_mul(2);
+            back_ms = match too_far_ms {
+                Some(too_far_ms) => u64::midpoint(too_near_ms, too_far_ms),
+                None => back_ms.saturating_mul(2),
+            };
         }
+    }
+
+    /// The first instants behind `from`, or from `first` on, up to `now`: at most one more than [`FOUND_MAX`].
+    fn first_behind(&self, from: Millis, first: Millis, now: Millis) -> Vec<Millis> {
+        let first = Some(first).filter(|first| *first == from && *first <= now);
+        first.into_iter().chain(self.between(from, now)).take(FOUND_MAX + 1).collect()
     }
 }
 
@@ -107,9 +128,13 @@ mod tests {
         CatchUp { missed, window_ms: None, instants_max: 3 }
     }
 
-    fn seconds(come: &Come) -> (Vec<u64>, Option<(u64, u64)>, Option<u64>) {
-        let fire = come.fire.iter().map(|at| at.0 / 1000).collect();
-        (fire, come.skipped.map(|(last, count)| (last.0 / 1000, count)), come.next.map(|at| at.0 / 1000))
+    fn seconds(decision: &Decision) -> (Vec<u64>, Option<(u64, u64)>, Option<u64>) {
+        let fire = decision.fire.iter().map(|at| at.0 / 1000).collect();
+        (
+            fire,
+            decision.skipped.map(|(last, count)| (last.0 / 1000, count)),
+            decision.next.map(|at| at.0 / 1000),
+        )
     }
 
     #[test]
@@ -117,8 +142,9 @@ mod tests {
         let minutes = calendar("* * * * *");
         for missed in [Missed::None, Missed::Last, Missed::All] {
             for late_ms in [0, 30_000, 59_999] {
-                let come = minutes.come(Millis(600_000), Millis(600_000 + late_ms), &catch_up(missed), None);
-                assert_eq!(seconds(&come), (vec![600], None, Some(660)), "{missed:?} {late_ms}");
+                let decision =
+                    minutes.decide(Millis(600_000), Millis(600_000 + late_ms), &catch_up(missed), None);
+                assert_eq!(seconds(&decision), (vec![600], None, Some(660)), "{missed:?} {late_ms}");
             }
         }
     }
@@ -135,10 +161,10 @@ mod tests {
             (Missed::All, Some(4_000_000), (vec![14_400, 18_000], Some((10_800, 3)), Some(21_600))),
         ] {
             let catch_up = CatchUp { window_ms, ..catch_up(missed) };
-            let come = hours.come(first, now, &catch_up, None);
-            assert_eq!(seconds(&come), expected, "{missed:?} {window_ms:?}");
+            let decision = hours.decide(first, now, &catch_up, None);
+            assert_eq!(seconds(&decision), expected, "{missed:?} {window_ms:?}");
         }
-        let on_time = hours.come(first, Millis(5 * 3_600_000 + 1), &catch_up(Missed::None), None);
+        let on_time = hours.decide(first, Millis(5 * 3_600_000 + 1), &catch_up(Missed::None), None);
         assert_eq!(seconds(&on_time), (vec![18_000], Some((14_400, 4)), Some(21_600)));
     }
 
@@ -146,23 +172,41 @@ mod tests {
     fn a_count_ends_a_schedule() {
         let minutes = calendar("* * * * *");
         let (first, now) = (Millis(60_000), Millis(300_000));
-        let come = |left| seconds(&minutes.come(first, now, &catch_up(Missed::All), Some(left)));
-        assert_eq!(come(2), (vec![240, 300], Some((180, 3)), None));
-        assert_eq!(come(4), (vec![180, 240, 300], Some((120, 2)), Some(360)));
+        let decision = |left| seconds(&minutes.decide(first, now, &catch_up(Missed::All), Some(left)));
+        assert_eq!(decision(2), (vec![240, 300], Some((180, 3)), None));
+        assert_eq!(decision(4), (vec![180, 240, 300], Some((120, 2)), Some(360)));
         let over = Calendar { end: Some(Millis(300_000)), ..minutes.clone() };
-        assert_eq!(over.come(first, now, &catch_up(Missed::Last), None).next, None);
+        assert_eq!(over.decide(first, now, &catch_up(Missed::Last), None).next, None);
     }
 
     #[test]
     fn a_year_of_seconds_takes_no_time() {
         let seconds_of = calendar("* * * * * *");
         let (first, now) = (Millis(1000), Millis(365 * 86_400_000));
-        let come = seconds_of.come(first, now, &catch_up(Missed::All), None);
+        let decision = seconds_of.decide(first, now, &catch_up(Missed::All), None);
         let end = now.0 / 1000;
         assert_eq!(
-            seconds(&come),
+            seconds(&decision),
             (vec![end - 2, end - 1, end], Some((end - 3, COUNTED_MAX as u64)), Some(end + 1))
         );
+    }
+
+    #[test]
+    fn a_burst_long_ago_takes_no_time() {
+        let seconds_of_january = calendar("* * * * 1 *");
+        let year_ms = 365 * 86_400_000;
+        let (first, now) = (Millis(0), Millis(10 * year_ms));
+        let decision = seconds_of_january.decide(first, now, &catch_up(Missed::All), None);
+        let all = seconds_of_january.between(Millis(now.0 - year_ms), now);
+        let last: Vec<_> = all.collect::<Vec<_>>().into_iter().rev().take(3).rev().collect();
+        assert_eq!(decision.fire, last);
+    }
+
+    #[test]
+    fn nothing_is_decided_before_the_first_instant() {
+        let minutes = calendar("* * * * *");
+        let decision = minutes.decide(Millis(60_000), Millis(59_999), &catch_up(Missed::All), None);
+        assert_eq!(seconds(&decision), (vec![], None, Some(60)));
     }
 
     #[test]
@@ -170,8 +214,9 @@ mod tests {
         let leap_days = calendar("0 0 29 2 *");
         let first = leap_days.next_after(Millis(0)).expect("there is one");
         let now = Millis(60 * 365 * 86_400_000);
-        let come = leap_days.come(first, now, &CatchUp { instants_max: 20, ..catch_up(Missed::All) }, None);
+        let decision =
+            leap_days.decide(first, now, &CatchUp { instants_max: 20, ..catch_up(Missed::All) }, None);
         let all: Vec<_> = leap_days.between(Millis(0), now).collect();
-        assert_eq!((come.fire, come.skipped), (all, None));
+        assert_eq!((decision.fire, decision.skipped), (all, None));
     }
 }

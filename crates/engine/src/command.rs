@@ -498,7 +498,7 @@ pub struct NewFiring<'a> {
     pub instant: Millis,
     /// When the job is due: the instant, or a little later.
     pub due: Millis,
-    /// The job's key. If a job has it, that one counts as the job of this firing.
+    /// The job's key. If a job has it, no job is pushed.
     #[serde(with = "serde_bytes", borrow)]
     pub key: Option<&'a [u8]>,
 }

@@ -114,6 +114,7 @@ impl Engine {
     pub fn topic_of<S: JobStore>(&self, job: JobId, store: &mut S) -> Result<Option<TopicId>, S::Error> {
         Ok(match self.jobs.find(job) {
             None => None,
+            Some(Found::Resident(slot)) if self.jobs[slot].state == JobState::Scheduled => None,
             Some(Found::Resident(slot)) => Some(self.jobs[slot].topic),
             Some(Found::Spilled(slot)) => Some(store.spilled_topic(self.jobs.spilled().place(slot))?),
         })
@@ -130,14 +131,7 @@ impl Engine {
         command: &Command<'_>,
         store: &mut S,
     ) -> Result<(), S::Error> {
-        // The topic of a schedule's jobs is known once the schedule is loaded.
-        let passes = if matches!(command, Command::ScheduleFire { .. }) { 2 } else { 1 };
-        for _ in 0..passes {
-            for spilled in self.spilled_named(command) {
-                self.load(spilled, store)?;
-            }
-        }
-        Ok(())
+        self.spilled_named(command).into_iter().try_for_each(|spilled| self.load(spilled, store).map(drop))
     }
 
     /// The places of the spilled jobs that a command names: the command will read them.
@@ -187,21 +181,12 @@ impl Engine {
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
             | Command::Kick { job } => name(self.find(job)),
-            Command::ScheduleSet { topic, schedule, .. } => {
-                if let Some(topic) = self.topics.id(topic) {
-                    name(self.jobs.find_key(self.key_secret.hash_name(topic, schedule.name)));
-                }
-            }
-            Command::ScheduleFire { firings, schedule, .. } => {
-                let found = self.jobs.find(*schedule);
-                name(found);
-                if let Some(topic) = found.and_then(Found::resident).map(|slot| self.jobs[slot].topic) {
+            Command::ScheduleFire { schedule, firings, .. } => {
+                if let Some(schedule) = self.jobs.resident(*schedule) {
+                    let topic = self.jobs[schedule].topic;
                     let keys = firings.iter().filter_map(|firing| firing.key);
                     keys.for_each(|key| name(self.jobs.find_key(self.key_secret.hash(topic, key))));
                 }
-            }
-            Command::SchedulePause { schedule, .. } | Command::ScheduleDelete { schedule } => {
-                name(self.jobs.find(*schedule));
             }
             Command::Edit { job, .. } => name(self.jobs.find(*job)),
             Command::Bulk { jobs, .. } => {

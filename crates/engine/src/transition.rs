@@ -121,7 +121,9 @@ impl Engine {
         let (id, schedule) = (self.jobs[slot].id, self.jobs[slot].runs_for());
         let Some(schedule) = schedule else { return };
         self.change_unnoted(slot, |job| job.set_of_schedule(None));
-        if let Some(slot) = self.jobs.resident(schedule) {
+        if let Some(slot) = self.jobs.resident(schedule)
+            && self.jobs[slot].state == JobState::Scheduled
+        {
             self.change_unnoted(slot, |job| job.change_schedule(|schedule| schedule.note_end(id, how)));
         }
     }

@@ -29,12 +29,11 @@ impl Engine {
         }
         for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place)?;
-            let same = (saved.id(), saved.key_hash()) == (id, key_hash);
-            let waits = matches!(saved.state(), JobState::Delayed | JobState::Scheduled);
-            if !same || !waits || saved.fence().0 > self.numbers.last_fence() {
+            let same = (saved.id(), saved.key_hash(), saved.state()) == (id, key_hash, JobState::Delayed);
+            if !same || saved.fence().0 > self.numbers.last_fence() {
                 return Ok(Err(RestoreError::Job(id)));
             }
-            count(saved.topic(), saved.state());
+            count(saved.topic(), JobState::Delayed);
             sum.add(saved.hash());
         }
         for view in self.topics.views() {
@@ -84,7 +83,6 @@ impl Engine {
         let mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 6])> = BTreeMap::new();
         let mut bytes: BTreeMap<TopicId, u64> = BTreeMap::new();
         let (mut held, mut reached) = (BTreeSet::new(), BTreeSet::new());
-        let (mut to_fire, mut running) = (BTreeSet::new(), BTreeMap::<JobId, u32>::new());
         let mut sum = Sum::default();
         for (slot, job) in self.jobs.iter() {
             assert_eq!(self.jobs.resident(job.id), Some(slot), "the index of ids");
@@ -97,10 +95,6 @@ impl Engine {
                 "{job:?}"
             );
             reached.extend(reached_rank_of(job, slot));
-            to_fire.extend(firing_of(job, slot));
-            if let Some(schedule) = job.runs_for() {
-                *running.entry(schedule).or_default() += 1;
-            }
             let ([ready, buried], counts) = by_topic.entry(job.topic).or_default();
             if let Some(count) = counts.get_mut(job.state as usize) {
                 *count += 1;
@@ -122,10 +116,8 @@ impl Engine {
             let found = self.jobs.find(id);
             assert!(matches!(found, Some(Found::Spilled(_))), "the index of ids");
             assert!(key_hash.is_none_or(|key_hash| self.jobs.find_key(key_hash) == found), "and of keys");
-            let (_, counts) = by_topic.entry(saved.topic()).or_default();
-            if let Some(count) = counts.get_mut(saved.state() as usize) {
-                *count += 1;
-            }
+            let (_, [delayed, ..]) = by_topic.entry(saved.topic()).or_default();
+            *delayed += 1;
             *bytes.entry(saved.topic()).or_default() += saved.clone().into_job(place).counted_bytes();
             sum.add(saved.hash());
         }
@@ -136,16 +128,7 @@ impl Engine {
         );
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
         assert!(self.timers.reached().eq(&reached), "the jobs that rest on the wall clock");
-        assert!(self.timers.to_fire().eq(&to_fire), "the schedules whose instant has come");
-        for (_, job) in self.jobs.iter() {
-            if let Some(schedule) = job.schedule() {
-                assert_eq!(schedule.running, running.remove(&job.id).unwrap_or_default(), "{job:?}");
-            }
-        }
-        assert!(
-            running.keys().all(|gone| self.jobs.find(*gone).is_none()),
-            "a schedule with jobs is resident"
-        );
+        self.verify_schedules();
         let in_order: u64 = self.topics.views().map(|view| view.ready + view.buried).sum();
         assert_eq!(self.topics.in_order() as u64, in_order, "the jobs that are ready or buried");
         for view in self.topics.views() {
@@ -165,6 +148,25 @@ impl Engine {
         }
         self.add_all_but_jobs(&mut sum);
         assert_eq!(sum, self.sum, "the sum of the state hash");
+    }
+
+    /// The part of [`Self::verify`] about schedules.
+    fn verify_schedules(&self) {
+        let to_fire: BTreeSet<_> = self.jobs.iter().filter_map(|(slot, job)| firing_of(job, slot)).collect();
+        assert!(self.timers.to_fire().eq(&to_fire), "the schedules whose instant has come");
+        let mut running = BTreeMap::<JobId, u32>::new();
+        for schedule in self.jobs.iter().filter_map(|(_, job)| job.runs_for()) {
+            *running.entry(schedule).or_default() += 1;
+        }
+        for (_, job) in self.jobs.iter() {
+            if let Some(schedule) = job.schedule() {
+                assert_eq!(schedule.running, running.remove(&job.id).unwrap_or_default(), "{job:?}");
+            }
+        }
+        assert!(
+            running.keys().all(|gone| self.jobs.find(*gone).is_none()),
+            "jobs of schedules that are gone"
+        );
     }
 }
 

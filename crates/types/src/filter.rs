@@ -76,9 +76,6 @@ impl States {
     /// Every state of [`Self::ALL`], and finished jobs that are still remembered.
     pub const WITH_FINISHED: Self = Self(0b1_1111);
 
-    /// Schedules alone.
-    pub const SCHEDULED: Self = Self(0b10_0000);
-
     /// The set of these states.
     pub fn of(states: impl IntoIterator<Item = JobState>) -> Self {
         Self(states.into_iter().fold(0, |set, state| set | bit(state)))

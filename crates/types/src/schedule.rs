@@ -62,6 +62,8 @@ pub enum SkipReason {
     Overlap = 1,
     /// The topic's policy, or a limit of the queue, did not allow the job.
     Refused = 2,
+    /// The topic has a job with the key, which may be buried or remembered.
+    KeyTaken = 3,
 }
 
 /// What a schedule did at one instant, or at several ones after another.

@@ -124,7 +124,8 @@ fn set_schedule() -> impl Strategy<Value = Action> {
 fn fire() -> impl Strategy<Value = Action> {
     use proptest::option::weighted;
     let rarely = || proptest::bool::weighted(0.05);
-    let firings = proptest::collection::vec((0..20_i64, weighted(0.5, 0..3_usize)), 0..3);
+    let later = prop_oneof![9 => 0..20_i64, 1 => Just(DAY / 8)];
+    let firings = proptest::collection::vec((later, weighted(0.5, 0..3_usize)), 0..3);
     let next = weighted(0.95, prop_oneof![4 => 1..100_u64, 1 => 1..90_000_u64]);
     let kinds = (proptest::bool::weighted(0.15), rarely(), rarely());
     (0..4_usize, kinds, weighted(0.2, 1..9_u64), firings, next).prop_map(

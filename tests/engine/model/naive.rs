@@ -152,9 +152,7 @@ impl Model {
         for id in self.too_far(self.stamp) {
             self.put_away(id);
         }
-        let wall = self.wall(self.stamp);
-        let too_far = self.schedules.iter_mut().filter(|schedule| schedule.is_too_far(wall));
-        too_far.for_each(Schedule::put_away);
+        self.turn_schedules_back();
         for _ in 0..DUE_PER_ENTRY_MAX {
             match (self.first_due(self.stamp), self.first_schedule(self.stamp)) {
                 (Some(job), schedule) if schedule.is_none_or(|schedule| job < schedule) => self.fire(job.1),
@@ -294,10 +292,6 @@ impl Model {
         }
     }
 
-    pub(super) fn surely_expired(&self, job: &Job) -> bool {
-        job.expires.is_some_and(|expires| self.surely(expires) <= i128::from(self.stamp))
-    }
-
     /// Jobs that rest on a time that the wall clock has not reached any more.
     pub(crate) fn too_far(&self, stamp: u64) -> Vec<u64> {
         let ahead = |time| matches!(time, Time::Wall(at) if at > self.wall(stamp));
@@ -365,22 +359,6 @@ impl Model {
         let due = self.due(stamp);
         let first = due.first()?;
         Some((self.as_stamp(Self::alarm(first)?), first.id))
-    }
-
-    /// The same of schedules.
-    fn first_schedule(&self, stamp: u64) -> Option<(i128, u64)> {
-        let alarms = self.schedules.iter().filter_map(|schedule| Some((schedule.alarm()?, schedule.id)));
-        let come = alarms.filter(|(alarm, _)| self.has_come(*alarm, stamp));
-        come.map(|(alarm, id)| (self.as_stamp(alarm), id)).min()
-    }
-
-    /// True if something happens by itself at a stamp.
-    pub(crate) fn is_overdue(&self, stamp: u64) -> bool {
-        let wall = self.wall(stamp);
-        !self.due(stamp).is_empty()
-            || !self.too_far(stamp).is_empty()
-            || self.first_schedule(stamp).is_some()
-            || self.schedules.iter().any(|schedule| schedule.is_too_far(wall))
     }
 
     /// The topics of the jobs that the next entry makes ready.

@@ -190,6 +190,10 @@ impl Model {
         self.topics[to].pushed += 1;
     }
 
+    pub(super) fn surely_expired(&self, job: &Job) -> bool {
+        job.expires.is_some_and(|expires| self.surely(expires) <= i128::from(self.stamp))
+    }
+
     pub(super) fn note_grant(&mut self, topic: usize) {
         let stamp = self.stamp;
         let rule = &mut self.topics[topic].rule;

@@ -70,12 +70,8 @@ impl Schedule {
     }
 
     /// True if its instant lies ahead again.
-    pub(super) fn is_too_far(&self, wall: u64) -> bool {
+    fn is_too_far(&self, wall: u64) -> bool {
         self.has_come && self.next > wall
-    }
-
-    pub(super) fn put_away(&mut self) {
-        self.has_come = false;
     }
 
     fn note(&mut self, firing: Firing) {
@@ -154,7 +150,9 @@ impl Model {
         let (at, stamp) = (Millis(self.wall(self.stamp)), self.stamp);
         let schedule = self.schedules.iter().find(|known| known.id == id).ok_or(Reject::NotFound)?;
         let has_come = self.has_come(Time::Wall(schedule.next), stamp);
-        let is_next = |tick: &Tick| is_to_fire && has_come && schedule.next == tick.instant.0;
+        let goes_on = |tick: &Tick| tick.next.is_none_or(|next| next > tick.instant);
+        let is_next =
+            |tick: &Tick| is_to_fire && has_come && goes_on(tick) && schedule.next == tick.instant.0;
         if schedule.reference().checksum != before || tick.is_some_and(|tick| !is_next(tick)) {
             return Err(Reject::Changed);
         }
@@ -211,7 +209,7 @@ impl Model {
                 self.find_mut(job.0).schedule = Some(id);
                 Ok(job)
             }
-            PushOutcome::Kept(job) => Ok(job),
+            PushOutcome::Kept(_) => Err(SkipReason::KeyTaken),
             _ => Err(SkipReason::Refused),
         }
     }
@@ -224,6 +222,30 @@ impl Model {
             if let Some(running) = running.cloned() {
                 self.make_way(&running);
             }
+        }
+    }
+
+    /// The first schedule whose instant has come, behind that as a stamp.
+    pub(super) fn first_schedule(&self, stamp: u64) -> Option<(i128, u64)> {
+        let alarms = self.schedules.iter().filter_map(|schedule| Some((schedule.alarm()?, schedule.id)));
+        let come = alarms.filter(|(alarm, _)| self.has_come(*alarm, stamp));
+        come.map(|(alarm, id)| (self.as_stamp(alarm), id)).min()
+    }
+
+    /// True if something happens by itself at a stamp.
+    pub(crate) fn is_overdue(&self, stamp: u64) -> bool {
+        let wall = self.wall(stamp);
+        !self.due(stamp).is_empty()
+            || !self.too_far(stamp).is_empty()
+            || self.first_schedule(stamp).is_some()
+            || self.schedules.iter().any(|schedule| schedule.is_too_far(wall))
+    }
+
+    /// Instants that lie ahead again, because the wall clock was set back.
+    pub(super) fn turn_schedules_back(&mut self) {
+        let wall = self.wall(self.stamp);
+        for schedule in self.schedules.iter_mut().filter(|schedule| schedule.is_too_far(wall)) {
+            schedule.has_come = false;
         }
     }
 

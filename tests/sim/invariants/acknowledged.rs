@@ -10,7 +10,7 @@ use adjourn_protocol::{
 };
 use adjourn_replica::ConnectionId;
 use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID};
-use adjourn_types::{AttributeSet, Attributes, IfExists, JobId, JobState, Key, TopicName, When};
+use adjourn_types::{AttributeSet, Attributes, IfExists, JobId, JobState, Key, TopicName};
 use bytes::Bytes;
 
 use super::super::clients::EDIT_HEADER;
@@ -231,7 +231,7 @@ impl Job {
         let replaced = if is_edited { AttributeSet::HEADERS } else { AttributeSet::NONE };
         let attributes = self.attributes.edited(replaced, &shown.attributes).unwrap_or_default();
         let expires = match policy.expires {
-            Some(When::At(at)) => Some(at),
+            Some(adjourn_types::When::At(at)) => Some(at),
             _ => None,
         };
         let attributes = attributes.in_force(expires, policy.attempts_max, policy.backoff.as_ref());

@@ -10,7 +10,7 @@ use crate::clock::Timeline;
 use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, Tick};
 use crate::job::schedule::{OfSchedule, Schedule};
 use crate::job::{Job, JobExtras};
-use crate::jobs::{Found, Slot};
+use crate::jobs::Slot;
 use crate::outcome::{Outcome, PushOutcome, Reject};
 use crate::store::{JobStore, Record};
 use adjourn_types::{
@@ -49,15 +49,9 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(Outcome::ScheduleSet { schedule: job.id, version: present.saturating_add(1) })
     }
 
-    /// The schedule of this name. After a loss of data, a placeholder may have the name: it is removed.
-    fn schedule_named(&mut self, topic: &str, name: &[u8]) -> Option<Slot> {
+    fn schedule_named(&self, topic: &str, name: &[u8]) -> Option<Slot> {
         let topic = self.engine.topics.id(topic)?;
-        let slot = self.engine.jobs.find_key(self.engine.key_secret.hash_name(topic, name))?.resident()?;
-        if self.engine.jobs[slot].state == JobState::Scheduled {
-            return Some(slot);
-        }
-        self.remove(slot);
-        None
+        self.engine.jobs.find_key(self.engine.key_secret.hash_name(topic, name))?.resident()
     }
 
     /// Adds an empty schedule.
@@ -103,7 +97,9 @@ impl<S: JobStore> Applier<'_, S> {
         let slot = self.schedule(schedule)?;
         let job = &self.engine.jobs[slot];
         let is_next = |tick: &Tick| {
-            job.is_to_fire() && job.due_at == tick.instant.0 && self.engine.clock.reached(job.due())
+            let goes_on = tick.next.is_none_or(|next| next > tick.instant);
+            let has_come = job.is_to_fire() && self.engine.clock.reached(job.due());
+            has_come && goes_on && job.due_at == tick.instant.0
         };
         if job.body.checksum != before || !tick.is_none_or(is_next) {
             return Err(Reject::Changed);
@@ -127,7 +123,7 @@ impl<S: JobStore> Applier<'_, S> {
         if let Some(tick) = tick {
             let fired = outcomes.iter().flatten().count() as u64;
             self.engine.change(slot, |job| {
-                job.change_schedule(|schedule| schedule.fired += fired);
+                job.change_schedule(|schedule| schedule.fired = schedule.fired.saturating_add(fired));
                 job.set_next_instant(tick.next);
             });
         }
@@ -165,12 +161,14 @@ impl<S: JobStore> Applier<'_, S> {
                 if let Some(pushed) = self.engine.jobs.resident(job) {
                     self.engine
                         .change_unnoted(pushed, |job| job.set_of_schedule(Some(OfSchedule::JobOf(id))));
-                    self.engine.change(slot, |job| job.change_schedule(|schedule| schedule.running += 1));
+                    self.engine.change(slot, |job| job.change_schedule(Schedule::note_pushed));
                 }
                 Ok(job)
             }
-            PushOutcome::Kept(job) | PushOutcome::Replaced(job) | PushOutcome::Postponed(job) => Ok(job),
-            PushOutcome::Refused(..) => Err(SkipReason::Refused),
+            PushOutcome::Kept(_) => Err(SkipReason::KeyTaken),
+            PushOutcome::Replaced(_) | PushOutcome::Postponed(_) | PushOutcome::Refused(..) => {
+                Err(SkipReason::Refused)
+            }
         }
     }
 
@@ -206,9 +204,9 @@ impl<S: JobStore> Applier<'_, S> {
         Ok(())
     }
 
-    /// The slot of a schedule. `Engine::load_named` has loaded it.
+    /// The slot of a schedule.
     fn schedule(&self, schedule: JobId) -> Result<Slot, Reject> {
-        let slot = self.engine.jobs.find(schedule).and_then(Found::resident).ok_or(Reject::NotFound)?;
+        let slot = self.engine.jobs.resident(schedule).ok_or(Reject::NotFound)?;
         if self.engine.jobs[slot].state == JobState::Scheduled { Ok(slot) } else { Err(Reject::NotFound) }
     }
 }

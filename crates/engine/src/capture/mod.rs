@@ -82,8 +82,7 @@ impl Engine {
         let (mut bytes, clock) = (0, self.clock);
         self.jobs.captured(budget, |page, job| {
             bytes += u64::from(job.body.body_bytes) + job.held_bytes() as u64;
-            let waits = matches!(job.state, JobState::Delayed | JobState::Scheduled);
-            let delayed_until = if waits { job.timer() } else { None };
+            let delayed_until = if job.state == JobState::Delayed { job.timer() } else { None };
             let beyond = delayed_until.filter(|until| job.may_spill() && is_beyond_horizon(clock, *until));
             visit(CapturedJob {
                 page,

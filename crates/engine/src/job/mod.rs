@@ -170,15 +170,10 @@ impl Job {
         }
     }
 
-    /// True if it waits in memory for its timer alone, so that it may wait on disk.
+    /// True if nothing but its timer, or a command that names it, changes it while it waits: then it may wait on disk. A
+    /// schedule and its jobs change each other, so they stay in memory.
     pub(super) fn may_spill(&self) -> bool {
-        match self.state {
-            // A schedule that replaces its job does not read it from disk.
-            JobState::Delayed => self.held_until().is_none() && self.runs_for().is_none(),
-            // Its jobs that end change it.
-            JobState::Scheduled => self.schedule().is_some_and(|schedule| schedule.running == 0),
-            _ => false,
-        }
+        self.state == JobState::Delayed && self.held_until().is_none() && self.runs_for().is_none()
     }
 }
 

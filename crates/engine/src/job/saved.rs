@@ -142,10 +142,10 @@ impl SavedJob {
         self.key_hash
     }
 
-    /// What a delayed job or a schedule waits for; `None` for all others.
+    /// Its due time, or an earlier expiry; `None` if it is not delayed.
     pub fn delayed_until(&self) -> Option<Moment> {
-        let waits = matches!(self.state, JobState::Delayed | JobState::Scheduled);
-        if waits { self.clone().into_job(Place(0)).timer() } else { None }
+        let delayed = self.state == JobState::Delayed;
+        if delayed { self.clone().into_job(Place(0)).timer() } else { None }
     }
 
     /// The length of its body, in bytes.

@@ -63,6 +63,11 @@ impl Schedule {
         self.history.push_back(firing);
     }
 
+    /// Notes that it pushed a job.
+    pub(crate) fn note_pushed(&mut self) {
+        self.running = self.running.saturating_add(1);
+    }
+
     /// Notes that one of its jobs has ended.
     pub(crate) fn note_end(&mut self, ended: JobId, how: JobEnd) {
         self.running = self.running.saturating_sub(1);

@@ -2,41 +2,21 @@
 
 use crate::Engine;
 use crate::job::Job;
-use crate::jobs::Found;
 use crate::outcome::ScheduleView;
-use crate::store::JobStore;
 use adjourn_types::{JobId, Millis};
 
 impl Engine {
     /// The id of the schedule with this name.
-    pub fn schedule_id<S: JobStore>(
-        &self,
-        topic: &str,
-        name: &[u8],
-        store: &mut S,
-    ) -> Result<Option<JobId>, S::Error> {
-        let Some(topic) = self.topics.id(topic) else { return Ok(None) };
-        Ok(match self.jobs.find_key(self.key_secret.hash_name(topic, name)) {
-            None => None,
-            Some(Found::Resident(slot)) => Some(self.jobs[slot].id),
-            Some(Found::Spilled(slot)) => Some(store.spilled_job(self.jobs.spilled().place(slot))?.id()),
-        })
+    pub fn schedule_id(&self, topic: &str, name: &[u8]) -> Option<JobId> {
+        let topic = self.topics.id(topic)?;
+        let slot = self.jobs.find_key(self.key_secret.hash_name(topic, name))?.resident()?;
+        Some(self.jobs[slot].id)
     }
 
     /// A schedule as it is now.
-    pub fn schedule<S: JobStore>(
-        &self,
-        schedule: JobId,
-        store: &mut S,
-    ) -> Result<Option<ScheduleView>, S::Error> {
-        Ok(match self.jobs.find(schedule) {
-            None => None,
-            Some(Found::Resident(slot)) => schedule_view(&self.jobs[slot]),
-            Some(Found::Spilled(slot)) => {
-                let place = self.jobs.spilled().place(slot);
-                schedule_view(&store.spilled_job(place)?.into_job(place))
-            }
-        })
+    pub fn schedule(&self, schedule: JobId) -> Option<ScheduleView> {
+        let slot = self.jobs.resident(schedule)?;
+        schedule_view(&self.jobs[slot])
     }
 
     /// The schedules that the leader is to fire, the earliest instant first.

@@ -367,17 +367,17 @@ impl Topics {
         self.forgotten_hashed = self.hash_of_forgotten();
     }
 
-    /// Adds the spilled jobs and schedules to the counters once all resident jobs are restored. Fails with the topic whose resident jobs
+    /// Adds the spilled jobs to the counters once all resident jobs are restored. Fails with the topic whose resident jobs
     /// do not match the saved counters.
     pub(super) fn restore_delayed(&mut self, saved: &SavedTopics) -> Result<(), TopicId> {
         for ((id, topic), saved) in self.known.iter_mut().zip(&saved.known) {
-            if topic.delayed > saved.delayed || topic.schedules > saved.schedules || topic.bytes > saved.bytes
-            {
+            if topic.delayed > saved.delayed || topic.bytes > saved.bytes {
                 return Err(*id);
             }
-            (topic.delayed, topic.schedules, topic.bytes) = (saved.delayed, saved.schedules, saved.bytes);
-            let found = [topic.ready.len() as u64, topic.reserved, topic.buried.len() as u64];
-            if found != [saved.ready, saved.reserved, saved.buried] {
+            (topic.delayed, topic.bytes) = (saved.delayed, saved.bytes);
+            let found =
+                [topic.ready.len() as u64, topic.reserved, topic.buried.len() as u64, topic.schedules];
+            if found != [saved.ready, saved.reserved, saved.buried, saved.schedules] {
                 return Err(*id);
             }
         }
