@@ -291,9 +291,9 @@ pub(crate) mod bits {
         pub(crate) const PRIORITY: u16 = 1 << 1;
         /// How long a lease lasts.
         pub(crate) const TTR: u16 = 1 << 2;
-        /// Its body.
+        /// Its body, and with it the header `content-type`.
         pub(crate) const BODY: u16 = 1 << 3;
-        /// All of its headers.
+        /// Its other headers, and `content-type` if it is given.
         pub(crate) const HEADERS: u16 = 1 << 4;
         /// When it expires.
         pub(crate) const EXPIRES: u16 = 1 << 5;

@@ -236,9 +236,9 @@ export const EDITED = {
   priority: 2,
   /** How long a lease lasts. */
   ttr: 4,
-  /** Its body. */
+  /** Its body, and with it the header `content-type`. */
   body: 8,
-  /** All of its headers. */
+  /** Its other headers, and `content-type` if it is given. */
   headers: 16,
   /** When it expires. */
   expires: 32,

@@ -44,9 +44,9 @@ final class JobFrames
     public const EDITED_PRIORITY = 2;
     /** How long a lease lasts. */
     public const EDITED_TTR = 4;
-    /** Its body. */
+    /** Its body, and with it the header `content-type`. */
     public const EDITED_BODY = 8;
-    /** All of its headers. */
+    /** Its other headers, and `content-type` if it is given. */
     public const EDITED_HEADERS = 16;
     /** When it expires. */
     public const EDITED_EXPIRES = 32;

@@ -463,9 +463,9 @@ class Edit(Request):
     edits_ttr: bool
     """How long a lease lasts."""
     edits_body: bool
-    """Its body."""
+    """Its body, and with it the header `content-type`."""
     edits_headers: bool
-    """All of its headers."""
+    """Its other headers, and `content-type` if it is given."""
     edits_expires: bool
     """When it expires."""
     edits_attempts_max: bool

@@ -66,9 +66,9 @@ public final class Bits {
         public static final int PRIORITY = 0x2;
         /** How long a lease lasts. */
         public static final int TTR = 0x4;
-        /** Its body. */
+        /** Its body, and with it the header {@code content-type}. */
         public static final int BODY = 0x8;
-        /** All of its headers. */
+        /** Its other headers, and {@code content-type} if it is given. */
         public static final int HEADERS = 0x10;
         /** When it expires. */
         public static final int EXPIRES = 0x20;
