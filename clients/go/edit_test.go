@@ -44,9 +44,11 @@ func TestEachPartOfAnEditIsSentAlone(t *testing.T) {
 		"a priority":      {adjourn.Priority(0), fields{Edited: wire.EditedPriority}},
 		"a ttr":           {adjourn.TTR(time.Second), fields{Edited: wire.EditedTtr, TtrMs: 1000}},
 		"the default ttr": {adjourn.TTR(0), fields{Edited: wire.EditedTtr}},
-		"a text":          {adjourn.Body("x"), fields{Edited: wire.EditedBody, Body: []byte("x")}},
-		"a value":         {adjourn.Body(map[string]int{"a": 1}), fields{Edited: wire.EditedBody, Body: []byte(`{"a":1}`)}},
-		"no body":         {adjourn.Body(nil), fields{Edited: wire.EditedBody}},
+		"a text": {adjourn.Body("x"), fields{Edited: wire.EditedBody, Body: []byte("x"),
+			Attributes: wire.Attributes{Headers: []wire.Header{{Name: "content-type", Value: "text/plain; charset=utf-8"}}}}},
+		"a value": {adjourn.Body(map[string]int{"a": 1}), fields{Edited: wire.EditedBody, Body: []byte(`{"a":1}`),
+			Attributes: wire.Attributes{Headers: []wire.Header{{Name: "content-type", Value: "application/json"}}}}},
+		"no body": {adjourn.Body(nil), fields{Edited: wire.EditedBody}},
 		"headers": {adjourn.Headers(adjourn.Header{Name: "a", Value: "1"}), fields{Edited: wire.EditedHeaders,
 			Attributes: wire.Attributes{Headers: []wire.Header{{Name: "a", Value: "1"}}}}},
 		"an expiry": {adjourn.ExpiresAfter(1), fields{Edited: wire.EditedExpires,
@@ -188,6 +190,7 @@ func testEdit(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client
 	if !job.EditedAt.IsZero() {
 		t.Errorf("it was edited at %v", job.EditedAt)
 	}
+	typed := adjourn.Header{Name: "content-type", Value: "text/plain; charset=utf-8"}
 	soon, late := clockOf(ctx, q).Add(2*time.Hour), clockOf(ctx, q).Add(30*time.Hour)
 	for _, one := range []struct {
 		edit adjourn.EditOption
@@ -198,12 +201,12 @@ func testEdit(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client
 		{adjourn.TTR(2 * time.Minute), func(j *adjourn.JobInfo) { j.TTR = 2 * time.Minute }},
 		{adjourn.TTR(0), func(j *adjourn.JobInfo) { j.TTR = limits.TtrMsDefault * time.Millisecond }},
 		{adjourn.Body("longer"), func(j *adjourn.JobInfo) { j.Body, j.BodyBytes = []byte("longer"), 6 }},
-		{adjourn.Headers(adjourn.Header{Name: "b", Value: "2"}), func(j *adjourn.JobInfo) { j.Headers = []adjourn.Header{{Name: "b", Value: "2"}} }},
+		{adjourn.Headers(adjourn.Header{Name: "b", Value: "2"}), func(j *adjourn.JobInfo) { j.Headers = []adjourn.Header{typed, {Name: "b", Value: "2"}} }},
 		{adjourn.ExpiresAt(late), func(j *adjourn.JobInfo) { j.ExpiresAfter, j.ExpiresAt = 0, late }},
 		{adjourn.Attempts(8), func(j *adjourn.JobInfo) { j.AttemptsMax = 8 }},
 		{adjourn.RetryBackoff(adjourn.ListBackoff(time.Minute)), func(j *adjourn.JobInfo) { j.Backoff = adjourn.ListBackoff(time.Minute) }},
 		{adjourn.Remember(time.Minute), func(j *adjourn.JobInfo) { j.Retention = time.Minute }},
-		{adjourn.WithoutHeaders(), func(j *adjourn.JobInfo) { j.Headers = nil }},
+		{adjourn.WithoutHeaders(), func(j *adjourn.JobInfo) { j.Headers = []adjourn.Header{typed} }},
 		{adjourn.WithoutExpiry(), func(j *adjourn.JobInfo) { j.ExpiresAt = time.Time{} }},
 		{adjourn.WithoutAttempts(), func(j *adjourn.JobInfo) { j.AttemptsMax = 25 }},
 		{adjourn.WithoutRemember(), func(j *adjourn.JobInfo) { j.Retention = 0 }},

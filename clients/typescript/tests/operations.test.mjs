@@ -499,7 +499,8 @@ test('each part of a job is edited and taken away', async () => {
   await q.edit(id, { body: 'new' });
   let shown = await q.get(id);
   assert.deepEqual([shown.dueMs, shown.priority, shown.ttrMs, Buffer.from(shown.body).toString()], [changed.dueMs, 7, 1_500, 'new']);
-  assert.deepEqual(shown.attributes, before.attributes, 'the others stay');
+  const sorted = ({ headers, ...others }) => ({ ...others, headers: [...headers].sort() });
+  assert.deepEqual(sorted(shown.attributes), sorted(before.attributes), 'the others stay');
   assert.ok(shown.edited >= before.pushed && shown.edited - before.pushed < 60_000, `${shown.edited}`);
   const backoff = { kind: 'fixed', waitMs: 5 };
   await q.edit(id, { body: { n: 1 }, headers: { b: '2' }, expiresAt: '2030-01-03T00:00:00Z' });
@@ -512,7 +513,7 @@ test('each part of a job is edited and taken away', async () => {
   await q.edit(id, { priority: null, ttrMs: null, headers: null, expiresAfterMs: null, rememberMs: null });
   await q.edit(id, { attemptsMax: null, backoff: null });
   shown = await q.get(id);
-  const { headers: __, ...without } = before.attributes;
+  const without = { ...before.attributes, headers: [['content-type', 'application/json']] };
   assert.deepEqual([shown.priority, shown.ttrMs, shown.attributes], [before.priority, before.ttrMs, without]);
   const [listed] = await collect(q.list({ topic: t }));
   assert.deepEqual(listed.edited, shown.edited);

@@ -197,6 +197,8 @@ class EditTest {
         return parts;
     }
 
+    private static final Header TEXT = new Header("content-type", "text/plain; charset=utf-8");
+
     /** What the edit with this number has set, or what is the default then. */
     private static void assertValue(int number, JobInfo job, Instant soon, List<Header> headers, Backoff backoff) {
         Attributes attributes = job.attributes();
@@ -206,12 +208,15 @@ class EditTest {
             case 3 -> assertEquals(7, job.priority());
             case 4 -> assertEquals(Duration.ofMinutes(3), job.ttr());
             case 5 -> assertEquals("longer", job.text());
-            case 6 -> assertEquals(headers, attributes.headers());
+            case 6 -> {
+                assertEquals(TEXT, attributes.headers().get(0), "it belongs to the body");
+                assertEquals(headers, attributes.headers().subList(1, attributes.headers().size()));
+            }
             case 7 -> assertEquals(8, attributes.attemptsMax().orElseThrow());
             case 8 -> assertEquals(backoff, attributes.backoff().orElseThrow());
             case 9 -> assertEquals(Duration.ofMinutes(1), attributes.dedupeRetention().orElseThrow());
             case 10 -> assertEquals(Duration.ofMinutes(1), job.ttr());
-            case 11 -> assertEquals(List.of(), attributes.headers());
+            case 11 -> assertEquals(List.of(TEXT), attributes.headers());
             case 12 -> assertTrue(attributes.expires().isEmpty());
             case 13 -> assertEquals(25, attributes.attemptsMax().orElseThrow());
             case 14 -> assertTrue(attributes.dedupeRetention().isEmpty());
