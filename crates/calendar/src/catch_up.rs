@@ -31,17 +31,30 @@ pub struct CatchUp {
     pub window_ms: Option<u64>,
     /// With [`Missed::All`]: at most so many, the last ones; at most [`CATCH_UP_MAX`].
     pub instants_max: usize,
+    /// At most so many are fired together; the rest with the next decision.
+    pub together_max: usize,
 }
 
 /// The instants of a schedule that have come, and the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Those to fire, in order: the last ones.
+    /// Those to fire, in order.
     pub fire: Vec<Millis>,
-    /// The last of those before them, and how many they are; `None` if there are none.
-    pub skipped: Option<(Millis, u64)>,
-    /// The first one that has not come; `None` if there is none.
+    /// Those that are not fired, if there are any.
+    pub skipped: Option<Skipped>,
+    /// The first one of the others; `None` if there is none.
     pub next: Option<Millis>,
+}
+
+/// Instants that are not fired: some that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The first one.
+    pub first: Millis,
+    /// The last one.
+    pub last: Millis,
+    /// How many they are.
+    pub instants: u64,
 }
 
 impl Calendar {
@@ -64,24 +77,31 @@ impl Calendar {
             }
         };
         fire.retain(|instant| instant.0 >= oldest);
-        let until = fire.first().copied();
+        let end = fire.first().map_or(now, |fired| Millis(fired.0.saturating_sub(1)));
+        let skipped = self.skipped(first, end);
+        let rest = fire.split_off(fire.len().min(catch_up.together_max.max(1)));
         let is_used_up = left <= fire.len();
-        Decision {
-            skipped: self.skipped(first, now, until),
-            next: if is_used_up { None } else { self.next_after(now) },
-            fire,
-        }
+        let next = if is_used_up { None } else { rest.first().copied().or_else(|| self.next_after(now)) };
+        Decision { fire, skipped, next }
     }
 
-    /// The instants from `first` on, before `until` or up to `now`: the last one, and how many they are.
-    fn skipped(&self, first: Millis, now: Millis, until: Option<Millis>) -> Option<(Millis, u64)> {
-        let end = until.map_or(now, |until| Millis(until.0.saturating_sub(1)));
+    /// Decides about an instant that had to wait until an earlier job had ended: it is fired whatever its age. Those after
+    /// it up to `now` are skipped.
+    pub fn decide_held(&self, held: Millis, now: Millis, left: Option<u64>) -> Decision {
+        let is_used_up = left.is_some_and(|left| left <= 1);
+        let skipped = self.next_after(held).and_then(|first| self.skipped(first, now));
+        let next = if is_used_up { None } else { self.next_after(now.max(held)) };
+        Decision { fire: vec![held], skipped, next }
+    }
+
+    /// The instants from `first`, which is one, up to `end`.
+    fn skipped(&self, first: Millis, end: Millis) -> Option<Skipped> {
         if first > end {
             return None;
         }
         let last = self.last_instants(first, end, 1).last().copied().unwrap_or(first);
         let others = self.between(first, last).take(COUNTED_MAX - 1).count() as u64;
-        Some((last, 1 + others))
+        Some(Skipped { first, last, instants: 1 + others })
     }
 
     /// The last `count` instants up to `now`, none before `first`, which is an instant. `count` is at most [`CATCH_UP_MAX`].
@@ -125,14 +145,14 @@ mod tests {
     }
 
     fn catch_up(missed: Missed) -> CatchUp {
-        CatchUp { missed, window_ms: None, instants_max: 3 }
+        CatchUp { missed, window_ms: None, instants_max: 3, together_max: 100 }
     }
 
     fn seconds(decision: &Decision) -> (Vec<u64>, Option<(u64, u64)>, Option<u64>) {
         let fire = decision.fire.iter().map(|at| at.0 / 1000).collect();
         (
             fire,
-            decision.skipped.map(|(last, count)| (last.0 / 1000, count)),
+            decision.skipped.map(|skipped| (skipped.last.0 / 1000, skipped.instants)),
             decision.next.map(|at| at.0 / 1000),
         )
     }
@@ -200,6 +220,26 @@ mod tests {
         let all = seconds_of_january.between(Millis(now.0 - year_ms), now);
         let last: Vec<_> = all.collect::<Vec<_>>().into_iter().rev().take(3).rev().collect();
         assert_eq!(decision.fire, last);
+    }
+
+    #[test]
+    fn many_instants_are_fired_in_several_steps() {
+        let minutes = calendar("* * * * *");
+        let catch_up = CatchUp { instants_max: 5, together_max: 2, ..catch_up(Missed::All) };
+        let now = Millis(600_000);
+        let decide = |first: u64| seconds(&minutes.decide(Millis(first * 1000), now, &catch_up, None));
+        assert_eq!(decide(60), (vec![360, 420], Some((300, 5)), Some(480)));
+        assert_eq!(decide(480), (vec![480, 540], None, Some(600)));
+        assert_eq!(decide(600), (vec![600], None, Some(660)));
+    }
+
+    #[test]
+    fn an_instant_that_was_held_is_fired_whatever_its_age() {
+        let minutes = calendar("* * * * *");
+        let held = |now, left| seconds(&minutes.decide_held(Millis(60_000), Millis(now), left));
+        assert_eq!(held(60_000, None), (vec![60], None, Some(120)));
+        assert_eq!(held(600_000, None), (vec![60], Some((600, 9)), Some(660)));
+        assert_eq!(held(600_000, Some(1)), (vec![60], Some((600, 9)), None));
     }
 
     #[test]
