@@ -10,7 +10,7 @@ use crate::calendar::Calendar;
 /// How late the last instant may be and still be on time, in milliseconds. A change of leaders takes less.
 pub const ON_TIME_MS: u64 = 60_000;
 
-/// Most instants that are fired together.
+/// Most missed instants that are fired late.
 pub const CATCH_UP_MAX: usize = 1000;
 
 /// Instants are counted up to this number; a count of it means: that many or more.
@@ -42,7 +42,7 @@ pub struct Decision {
     pub fire: Vec<Millis>,
     /// Those that are not fired, if there are any.
     pub skipped: Option<Skipped>,
-    /// The first one of the others; `None` if there is none.
+    /// The first one after all of these; `None` if there is none.
     pub next: Option<Millis>,
 }
 

@@ -159,8 +159,8 @@ impl Plan {
         put(HOST, destination.origin.authority().as_bytes())?;
         put(USER_AGENT, concat!("adjourn/", env!("CARGO_PKG_VERSION")).as_bytes())?;
         if self.method.has_body() {
-            let of_job = job.attributes.headers().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-            let said = of_job.filter(|_| self.body.is_none()).map(|(_, said)| said.as_bytes());
+            let of_job = job.attributes.content_type().filter(|_| self.body.is_none());
+            let said = of_job.map(str::as_bytes);
             // A job's content type may not be valid in a header.
             let said = said.filter(|said| HeaderValue::from_bytes(said).is_ok());
             put(CONTENT_TYPE, said.unwrap_or(self.body_type.as_bytes()))?;

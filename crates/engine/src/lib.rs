@@ -109,7 +109,7 @@ use jobs::Found;
 
 #[cfg(any(test, feature = "test-access"))]
 use adjourn_types::JobId;
-use adjourn_types::{GroupId, Millis, TopicId, TopicName};
+use adjourn_types::{GroupId, JobState, Millis, TopicId, TopicName};
 
 /// The state of one group.
 ///
@@ -204,10 +204,14 @@ impl Engine {
         self.topics.id(topic).ok_or(Reject::NotFound)
     }
 
-    /// The job that a command names.
+    /// The job that a command or a reader names. A schedule is no job.
     fn find(&self, job: &JobSelect<'_>) -> Option<Found> {
+        let is_job = |found: &Found| match found {
+            Found::Resident(slot) => self.jobs[*slot].state != JobState::Scheduled,
+            Found::Spilled(_) => true,
+        };
         match job {
-            JobSelect::Id(id) => self.jobs.find(*id),
+            JobSelect::Id(id) => self.jobs.find(*id).filter(is_job),
             JobSelect::Key { topic, key } => {
                 let topic = self.topics.id(topic)?;
                 self.jobs.find_key(self.key_secret.hash(topic, key))

@@ -12,7 +12,7 @@ use super::outcome::JobView;
 use super::place::{BodyRef, Place};
 use super::store::{JobStore, SpilledTimer};
 use crate::jobs::spilled::SpilledSlot;
-use adjourn_types::{JobId, JobState, Millis, TopicId};
+use adjourn_types::{JobId, Millis, TopicId};
 
 /// A delayed job may be spilled if it waits for longer than this, in milliseconds.
 pub const HORIZON_MS: u64 = 3_600_000;
@@ -106,15 +106,13 @@ impl Engine {
             None => None,
             Some(Found::Resident(slot)) => Some(self.view(&self.jobs[slot])),
             Some(Found::Spilled(slot)) => Some(self.spilled_view(self.jobs.spilled().place(slot), store)?),
-        }
-        .filter(|view| view.state != JobState::Scheduled))
+        })
     }
 
     /// The topic of a job, resident or spilled.
     pub fn topic_of<S: JobStore>(&self, job: JobId, store: &mut S) -> Result<Option<TopicId>, S::Error> {
-        Ok(match self.jobs.find(job) {
+        Ok(match self.find(&JobSelect::Id(job)) {
             None => None,
-            Some(Found::Resident(slot)) if self.jobs[slot].state == JobState::Scheduled => None,
             Some(Found::Resident(slot)) => Some(self.jobs[slot].topic),
             Some(Found::Spilled(slot)) => Some(store.spilled_topic(self.jobs.spilled().place(slot))?),
         })

@@ -26,8 +26,7 @@ enum Moves {
 impl<S: JobStore> Applier<'_, S> {
     /// The resident job that a command names: `Engine::load_named` has loaded it.
     pub(super) fn select(&self, job: &JobSelect<'_>) -> Result<Slot, Reject> {
-        let slot = self.engine.find(job).and_then(Found::resident).ok_or(Reject::NotFound)?;
-        if self.engine.jobs[slot].state == JobState::Scheduled { Err(Reject::NotFound) } else { Ok(slot) }
+        self.engine.find(job).and_then(Found::resident).ok_or(Reject::NotFound)
     }
 
     /// Ends a job in any state; a finished one is forgotten. The outcome shows the state that it was in.

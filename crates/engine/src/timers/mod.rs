@@ -2,7 +2,8 @@
 //! the wall clock is set back, and the schedules that are to be fired.
 //!
 //! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry while it is
-//! ready or buried, and the end of its retention once it is finished; of a schedule, its next instant. Timers are derived from the jobs and are not hashed.
+//! ready or buried, and the end of its retention once it is finished. The timer of a schedule is its next instant. Timers
+//! are derived from the jobs and are not hashed.
 
 pub(crate) mod moved;
 pub(crate) mod wheel;
