@@ -11,7 +11,8 @@ use std::path::Path;
 
 use adjourn_engine::{
     Command, Engine, Entry, Grant, JobSelect, JobStore, JobTemplate, JobView, NewFiring, NewJob, NewSchedule,
-    Outcome, PushOutcome, Record, ScheduleView, Share, SkippedInstants, Tick, TopicOrder, TopicView,
+    Outcome, PushOutcome, Record, ScheduleBefore, ScheduleView, Share, SkippedInstants, Tick, TopicOrder,
+    TopicView,
 };
 use adjourn_types::limits::PRIORITY_DEFAULT;
 use adjourn_types::{
@@ -120,11 +121,11 @@ impl Written {
                     attributes: &[],
                     body: self.body(),
                 },
-                version: self.number("version").map(|version| u32::try_from(version).expect("few")),
+                before: self.schedule_before(),
             },
             "fire" => Command::ScheduleFire {
                 schedule: self.schedule(),
-                before: self.record_checksum(),
+                record_checksum: self.record_checksum(),
                 tick: self.number("tick").map(|instant| Tick {
                     instant: Millis(instant),
                     skipped: self.skipped(),
@@ -197,12 +198,23 @@ impl Written {
             .collect()
     }
 
-    /// `skip=LAST:INSTANTS`, of instants that were missed.
+    /// `before=VERSION:NEXT`, where `next` may be missing.
+    fn schedule_before(&self) -> Option<ScheduleBefore> {
+        let (version, next) = self.named.get("before")?.split_once(':')?;
+        let next = (!next.is_empty()).then(|| Millis(next.parse().expect("an instant")));
+        Some(ScheduleBefore { version: version.parse().expect("a number"), next })
+    }
+
+    /// `skip=FIRST:LAST:INSTANTS`, of instants that were missed.
     fn skipped(&self) -> Option<SkippedInstants> {
-        let (last, instants) = self.named.get("skip")?.split_once(':')?;
-        let instants = instants.parse().expect("a number");
-        let last = Millis(last.parse().expect("an instant"));
-        Some(SkippedInstants { last, instants, reason: SkipReason::Missed })
+        let numbers = self.named.get("skip")?.split(':').map(|number| number.parse().expect("a number"));
+        let [first, last, instants] = numbers.collect::<Vec<_>>().try_into().expect("three numbers");
+        Some(SkippedInstants {
+            first: Millis(first),
+            last: Millis(last),
+            instants,
+            reason: SkipReason::Missed,
+        })
     }
 
     fn due(&self) -> When {
@@ -482,7 +494,12 @@ fn tell_push(outcome: &PushOutcome) -> String {
 fn tell_schedule(view: &ScheduleView) -> Vec<String> {
     let next = view.next.map_or("none".to_owned(), |next| next.to_string());
     let paused = view.paused.map(|by| format!(" paused by {by:?}")).unwrap_or_default();
-    let comes = if view.is_to_fire { " to fire" } else { "" };
+    let comes = match (view.is_held, view.is_to_fire) {
+        (true, false) => " held",
+        (true, true) => " held, to fire",
+        (false, true) => " to fire",
+        (false, false) => "",
+    };
     let (fired, running, failures) = (view.fired, view.running, view.failures);
     let state = format!("next={next}{paused}{comes} fired={fired} running={running} failures={failures}");
     let history = view.history.iter().map(|Firing { instant, at, what }| match what {

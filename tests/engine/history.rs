@@ -256,14 +256,21 @@ fn the_state_in_its_format() {
         attributes: &[],
         body: b"report",
     };
-    let set = Command::ScheduleSet { topic: "reports", schedule: new, version: None };
+    let set = Command::ScheduleSet { topic: "reports", schedule: new, before: None };
     let Outcome::ScheduleSet { schedule, .. } = queue.one(set) else { panic!("it is refused") };
-    let skipped = SkippedInstants { last: Millis(2), instants: 2, reason: SkipReason::Missed };
+    let skipped =
+        SkippedInstants { first: Millis(1), last: Millis(2), instants: 2, reason: SkipReason::Missed };
     let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(Millis(4)) };
     let firing = NewFiring { instant: Millis(3), due: Millis(3), key: Some(b"nightly@3") };
-    let before = queue.engine.schedule(schedule).expect("it was set").body.checksum;
+    let record_checksum = queue.engine.schedule(schedule).expect("it was set").body.checksum;
     let template = JobTemplate { attributes: &[], body: b"report" };
-    let fire = Command::ScheduleFire { schedule, before, tick: Some(tick), firings: vec![firing], template };
+    let fire = Command::ScheduleFire {
+        schedule,
+        record_checksum,
+        tick: Some(tick),
+        firings: vec![firing],
+        template,
+    };
     assert!(matches!(&queue.one(fire), Outcome::Fired(jobs) if matches!(jobs[..], [Some(_)])));
 
     let (jobs, today) = queue.captured();

@@ -24,7 +24,7 @@ use proptest::prelude::*;
 
 use crate::kept_bodies::{KeptBodies, peek};
 use naive::{Model, State};
-use steps::{Action, Due, KEYS, Known, Step, TOPICS};
+use steps::{Action, Due, KEYS, Known, KnownSchedule, Step, TOPICS};
 
 const START: u64 = 1_790_000_000_000;
 
@@ -58,7 +58,16 @@ impl Both {
         self.known.wall = self.model.wall(stamp);
         let schedules = self.model.schedules.iter();
         self.known.schedules = schedules
-            .map(|known| (JobId(known.id), Millis(known.next), known.reference().checksum))
+            .map(|known| KnownSchedule {
+                id: JobId(known.id),
+                topic: TOPICS
+                    .into_iter()
+                    .find(|topic| self.model.topics[known.topic].name == *topic)
+                    .expect("drawn"),
+                name: KEYS.into_iter().find(|name| known.name == *name).expect("drawn"),
+                record_checksum: known.reference().checksum,
+                before: known.as_before(),
+            })
             .collect();
         let mut known = std::mem::take(&mut self.known);
         let entry =

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use adjourn_engine::{
     Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, JobSelect, Outcome, PartialMetadata,
-    Place, SESSION_OUTCOMES, SavedJob, StateMetadata,
+    Place, SESSION_OUTCOMES, SavedJob, ScheduleBefore, StateMetadata,
 };
 use adjourn_types::{GroupId, JobId, Millis, TopicId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use crate::engine::model::drawn::steps;
-use crate::engine::model::steps::{Action, KEYS, Known, Step, TOPICS};
+use crate::engine::model::steps::{Action, KEYS, Known, KnownSchedule, Step, TOPICS};
 use crate::kept_bodies::{KeptBodies, peek};
 
 const START: u64 = 1_790_000_000_000;
@@ -163,10 +163,13 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
             Some((id, bodies.read(view?.body).clone()))
         });
         known.records = records.collect();
-        let schedules = TOPICS.into_iter().flat_map(|topic| KEYS.map(|name| plain.schedule_id(topic, name)));
-        let views = schedules.flatten().filter_map(|schedule| plain.schedule(schedule));
-        known.schedules =
-            views.map(|view| (view.id, view.next.unwrap_or_default(), view.body.checksum)).collect();
+        let names = TOPICS.into_iter().flat_map(|topic| KEYS.map(|name| (topic, name)));
+        let schedules = names.filter_map(|(topic, name)| {
+            let view = plain.schedule(plain.schedule_id(topic, name)?)?;
+            let before = ScheduleBefore { version: view.version, next: view.next };
+            Some(KnownSchedule { id: view.id, topic, name, record_checksum: view.body.checksum, before })
+        });
+        known.schedules = schedules.collect();
         let entry = Entry { stamp, commands: known.commands(&step.actions, next_session) };
         let mut builder = EntryBuilder::default();
         entry.commands.iter().for_each(|command| builder.push(command));

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use adjourn_engine::{
     BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, JobEdit, JobSelect, JobTemplate,
-    KeyedJob, NewFiring, NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
+    KeyedJob, NewFiring, NewJob, NewSchedule, Record, ScheduleBefore, Share, SkippedInstants, Tick,
+    TopicOrder,
 };
 use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
@@ -272,13 +273,20 @@ fn of_schedules() -> Vec<Command<'static>> {
     };
     let firing = NewFiring { instant: STAMP, due: Millis(STAMP.0 + 5), key: Some(b"nightly@1790000000000") };
     let template = JobTemplate { attributes: new.attributes, body: new.body };
-    let skipped = SkippedInstants { last: STAMP, instants: 70_000, reason: SkipReason::Missed };
+    let skipped =
+        SkippedInstants { first: Millis(9), last: STAMP, instants: 70_000, reason: SkipReason::Missed };
     let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(STAMP) };
-    let fire =
-        |tick, firings| Command::ScheduleFire { schedule, before: 0xdead_beef, tick, firings, template };
+    let before = ScheduleBefore { version: 300, next: Some(Millis(300)) };
+    let fire = |tick, firings| Command::ScheduleFire {
+        schedule,
+        record_checksum: 0xdead_beef,
+        tick,
+        firings,
+        template,
+    };
     vec![
-        Command::ScheduleSet { topic: TOPIC, schedule: new, version: Some(300) },
-        Command::ScheduleSet { topic: TOPIC, schedule: NewSchedule { next: None, ..new }, version: None },
+        Command::ScheduleSet { topic: TOPIC, schedule: new, before: Some(before) },
+        Command::ScheduleSet { topic: TOPIC, schedule: NewSchedule { next: None, ..new }, before: None },
         fire(Some(tick), vec![firing, NewFiring { key: None, ..firing }]),
         fire(Some(Tick { skipped: None, next: None, ..tick }), Vec::new()),
         fire(None, vec![firing]),

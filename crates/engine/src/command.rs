@@ -250,8 +250,9 @@ pub enum Command<'a> {
         /// What it is to be.
         #[serde(borrow)]
         schedule: NewSchedule<'a>,
-        /// How often it must have been set, if given; 0: it must be new.
-        version: Option<u32>,
+        /// The schedule that the proposer saw under this name; `None` if there was none. If it is another one by now, nothing is
+        /// changed.
+        before: Option<ScheduleBefore>,
     },
     /// Pushes jobs of a schedule.
     ScheduleFire {
@@ -259,7 +260,7 @@ pub enum Command<'a> {
         schedule: JobId,
         /// The [checksum](super::BodyRef::checksum) of the schedule's record from which this was made. If it has another one
         /// by now, nothing is changed.
-        before: u32,
+        record_checksum: u32,
         /// Why the schedule fires; `None` if a user asks for it.
         tick: Option<Tick>,
         /// The jobs to push, in order.
@@ -469,12 +470,21 @@ pub struct NewSchedule<'a> {
     pub body: &'a [u8],
 }
 
+/// What a new content of a schedule was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduleBefore {
+    /// How often it was set.
+    pub version: u32,
+    /// Its next instant. A firing changes it: so no instant is lost or fired twice around a set.
+    pub next: Option<Millis>,
+}
+
 /// An instant of a schedule has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tick {
     /// The instant. If it is not the schedule's next one by now, nothing is changed.
     pub instant: Millis,
-    /// The instants from this one on that are not fired.
+    /// The instants that are not fired.
     pub skipped: Option<SkippedInstants>,
     /// The next instant from now on; `None` if there is none.
     pub next: Option<Millis>,
@@ -483,6 +493,8 @@ pub struct Tick {
 /// Instants that a schedule does not fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedInstants {
+    /// The first one.
+    pub first: Millis,
     /// The last one.
     pub last: Millis,
     /// How many they are.

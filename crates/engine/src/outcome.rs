@@ -242,6 +242,8 @@ pub struct ScheduleView {
     pub next: Option<Millis>,
     /// True if that has come, and the leader is to fire it.
     pub is_to_fire: bool,
+    /// True if that has come while an earlier job had not ended, and is fired as soon as that has ended.
+    pub is_held: bool,
     /// Why it does not fire at present.
     pub paused: Option<PausedBy>,
     /// What it does while an earlier job has not ended.

@@ -100,6 +100,16 @@ pub enum Fired {
     },
 }
 
+impl Fired {
+    /// The job that it pushed, if that has not ended.
+    pub fn running_job(self) -> Option<JobId> {
+        match self {
+            Self::Pushed { job, end: None } => Some(job),
+            _ => None,
+        }
+    }
+}
+
 /// Why a schedule does not fire at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -107,15 +107,14 @@ fn set_schedule() -> impl Strategy<Value = Action> {
     use proptest::option::weighted;
     let overlap = select(vec![Overlap::Allow, Overlap::Skip, Overlap::QueueOne, Overlap::Replace]);
     let next = weighted(0.9, prop_oneof![4 => -50..200_i64, 1 => 0..90_000_i64, 1 => Just(DAY)]);
-    let version = weighted(0.3, 0..3_u32);
-    (0..3_usize, 0..2_usize, overlap, 0..3_u32, next, version, 0..4_usize).prop_map(
-        |(topic, name, overlap, failures_max, next, version, body_bytes)| Action::SetSchedule {
+    (0..3_usize, 0..2_usize, overlap, 0..3_u32, next, proptest::bool::weighted(0.1), 0..4_usize).prop_map(
+        |(topic, name, overlap, failures_max, next, is_stale, body_bytes)| Action::SetSchedule {
             topic,
             name,
             overlap,
             failures_max,
             next,
-            version,
+            is_stale,
             body_bytes,
         },
     )
@@ -128,7 +127,7 @@ fn fire() -> impl Strategy<Value = Action> {
     let firings = proptest::collection::vec((later, weighted(0.5, 0..3_usize)), 0..3);
     let next = weighted(0.95, prop_oneof![4 => 1..100_u64, 1 => 1..90_000_u64]);
     let kinds = (proptest::bool::weighted(0.15), rarely(), rarely());
-    (0..4_usize, kinds, weighted(0.2, 1..9_u64), firings, next).prop_map(
+    (0..4_usize, kinds, weighted(0.2, (0..9_u64, 1..9_u64)), firings, next).prop_map(
         |(nth, (by_hand, is_stale, is_wrong), skipped, firings, next)| {
             Action::Fire(Fire { nth, by_hand, is_stale, is_wrong, skipped, firings, next })
         },

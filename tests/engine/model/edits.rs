@@ -65,7 +65,7 @@ impl Model {
             return Err(Reject::Changed);
         }
         if let Some(PushOutcome::Refused(reject, _)) =
-            self.refused(job.topic, edited.record.body.len(), Some(job))
+            self.refused(job.topic, edited.record.body.len(), std::slice::from_ref(job))
         {
             return Err(reject);
         }

@@ -156,7 +156,7 @@ impl Model {
         for _ in 0..DUE_PER_ENTRY_MAX {
             match (self.first_due(self.stamp), self.first_schedule(self.stamp)) {
                 (Some(job), schedule) if schedule.is_none_or(|schedule| job < schedule) => self.fire(job.1),
-                (_, Some(schedule)) => self.schedule_mut(schedule.1).expect("it lives").come(),
+                (_, Some(schedule)) => self.come(schedule.1),
                 _ => break,
             }
         }

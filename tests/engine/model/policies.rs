@@ -134,19 +134,19 @@ impl Model {
         self.defaults.clone().unwrap_or(RetryDefaults::NONE)
     }
 
-    /// Why a topic does not take a job; `living` is the one that it would replace.
-    pub(super) fn refused(&self, topic: usize, body: usize, living: Option<&Job>) -> Option<PushOutcome> {
+    /// Why a topic does not take a job; `going` are those that it would replace.
+    pub(super) fn refused(&self, topic: usize, body: usize, going: &[Job]) -> Option<PushOutcome> {
         let policy = &self.topics[topic].rule.policy;
         let refused = |reject| Some(PushOutcome::Refused(reject, None));
         if policy.body_bytes_max.is_some_and(|max| body > max as usize) {
             return refused(Reject::BodyTooLarge);
         }
-        let living = living.filter(|job| is_alive(job));
+        let going = going.iter().filter(|job| job.topic == topic && is_alive(job));
         let jobs = self.jobs.iter().filter(|job| job.topic == topic && is_alive(job)).count() as u64;
-        if living.is_none() && policy.jobs_max.is_some_and(|max| jobs >= max) {
+        if going.clone().count() == 0 && policy.jobs_max.is_some_and(|max| jobs >= max) {
             return refused(Reject::TopicFull);
         }
-        let freed = living.map_or(0, |job| job.body.len() as u64);
+        let freed = going.map(|job| job.body.len() as u64).sum::<u64>();
         let bytes = self.bytes(topic) - freed + body as u64;
         if policy.bytes_max.is_some_and(|max| bytes > max) {
             return refused(Reject::TopicFull);

@@ -98,10 +98,15 @@ impl Model {
     }
 
     pub(super) fn push_one(&mut self, topic: usize, new: &NewJob<'_>) -> PushOutcome {
+        self.push_replacing(topic, new, &[])
+    }
+
+    /// If the push is accepted, `replaced` make way for it.
+    pub(super) fn push_replacing(&mut self, topic: usize, new: &NewJob<'_>, replaced: &[Job]) -> PushOutcome {
         let policy = Attributes::policy_of(new.attributes);
         let same_key =
             |job: &&Job| job.topic == topic && new.key.is_some() && job.found_by.as_deref() == new.key;
-        let living = self.jobs.iter().find(same_key).cloned();
+        let living = self.jobs.iter().find(same_key).filter(|living| !replaced.contains(living)).cloned();
         let postponed = living.as_ref().filter(|living| {
             new.if_exists == IfExists::Postpone
                 && matches!(living.state, State::Delayed | State::Ready { .. })
@@ -128,14 +133,14 @@ impl Model {
                 IfExists::Replace | IfExists::ReplaceReserved | IfExists::Postpone => {}
             }
         }
-        if let Some(refused) = self.refused(topic, new.body.len(), living.as_ref()) {
+        if let Some(refused) = self.refused(topic, new.body.len(), &[replaced, living.as_slice()].concat()) {
             return refused;
         }
         if let Some(living) = postponed {
             return self.postpone(living.id, new, due, resolved);
         }
-        if let Some(living) = &living {
-            self.make_way(living);
+        for going in replaced.iter().chain(&living) {
+            self.make_way(going);
         }
         (self.last_job, self.kept) = (self.last_job + 1, self.kept + 1);
         self.topics[topic].pushed += 1;

@@ -1,15 +1,15 @@
 //! Schedules in the model.
 
 use adjourn_engine::{
-    Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject, ScheduleView,
-    Tick,
+    Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject,
+    ScheduleBefore, ScheduleView, Tick,
 };
 use adjourn_types::{
     Fired, Firing, IfExists, JobEnd, JobId, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, SkipReason,
     TopicId, When,
 };
 
-use super::naive::{Model, State, Time, topic_id};
+use super::naive::{Job, Model, State, Time, topic_id};
 use crate::kept_bodies::reference;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,7 @@ pub(crate) struct Schedule {
     pub(crate) next: u64,
     is_over: bool,
     has_come: bool,
+    is_held: bool,
     history: Vec<Firing>,
 }
 
@@ -52,6 +53,7 @@ impl Schedule {
             next: 0,
             is_over: false,
             has_come: false,
+            is_held: false,
             history: Vec::new(),
         }
     }
@@ -60,13 +62,14 @@ impl Schedule {
         reference(self.place, &Record { key: Some(&self.name), attributes: &[], body: &self.body })
     }
 
+    /// What a command that sets it anew has to have seen.
+    pub(crate) fn as_before(&self) -> ScheduleBefore {
+        ScheduleBefore { version: self.version, next: (!self.is_over).then_some(Millis(self.next)) }
+    }
+
     /// When its next instant comes by itself.
     pub(super) fn alarm(&self) -> Option<Time> {
         (!self.has_come && !self.is_over && self.paused.is_none()).then_some(Time::Wall(self.next))
-    }
-
-    pub(super) fn come(&mut self) {
-        self.has_come = true;
     }
 
     /// True if its instant lies ahead again.
@@ -75,14 +78,15 @@ impl Schedule {
     }
 
     fn note(&mut self, firing: Firing) {
-        self.history.push(firing);
-        if self.history.len() > SCHEDULE_HISTORY_MAX {
-            self.history.remove(0);
+        let runs = |firing: &Firing| matches!(firing.what, Fired::Pushed { end: None, .. });
+        if self.history.len() == SCHEDULE_HISTORY_MAX {
+            self.history.remove(self.history.iter().position(|firing| !runs(firing)).unwrap_or(0));
         }
+        self.history.push(firing);
     }
 
     fn set_next(&mut self, next: Option<Millis>) {
-        (self.has_come, self.is_over) = (false, next.is_none());
+        (self.has_come, self.is_held, self.is_over) = (false, false, next.is_none());
         self.next = next.map_or(self.next, |next| next.0);
     }
 }
@@ -90,9 +94,9 @@ impl Schedule {
 impl Model {
     pub(super) fn about_schedule(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         match command {
-            Command::ScheduleSet { topic, schedule, version } => self.set_schedule(topic, schedule, *version),
-            Command::ScheduleFire { schedule, before, tick, firings, template } => {
-                self.fire_schedule(schedule.0, *before, tick.as_ref(), firings, template)
+            Command::ScheduleSet { topic, schedule, before } => self.set_schedule(topic, schedule, *before),
+            Command::ScheduleFire { schedule, record_checksum, tick, firings, template } => {
+                self.fire_schedule(schedule.0, *record_checksum, tick.as_ref(), firings, template)
             }
             Command::SchedulePause { schedule, paused } => {
                 let schedule = self.schedule_mut(schedule.0).ok_or(Reject::NotFound)?;
@@ -112,13 +116,13 @@ impl Model {
         &mut self,
         topic: &str,
         new: &NewSchedule<'_>,
-        version: Option<u32>,
+        before: Option<ScheduleBefore>,
     ) -> Result<Outcome, Reject> {
         let known = self.topic(topic, false).ok().and_then(|topic| {
             self.schedules.iter().position(|known| known.topic == topic && known.name == new.name)
         });
-        let present = known.and_then(|nth| self.schedules.get(nth)).map_or(0, |known| known.version);
-        if version.is_some_and(|version| version != present) {
+        let present = known.and_then(|nth| self.schedules.get(nth)).map(Schedule::as_before);
+        if before != present {
             return Err(Reject::Changed);
         }
         self.kept += 1;
@@ -141,7 +145,7 @@ impl Model {
     fn fire_schedule(
         &mut self,
         id: u64,
-        before: u32,
+        record_checksum: u32,
         tick: Option<&Tick>,
         firings: &[NewFiring<'_>],
         template: &JobTemplate<'_>,
@@ -153,13 +157,19 @@ impl Model {
         let goes_on = |tick: &Tick| tick.next.is_none_or(|next| next > tick.instant);
         let is_next =
             |tick: &Tick| is_to_fire && has_come && goes_on(tick) && schedule.next == tick.instant.0;
-        if schedule.reference().checksum != before || tick.is_some_and(|tick| !is_next(tick)) {
+        if schedule.reference().checksum != record_checksum || tick.is_some_and(|tick| !is_next(tick)) {
             return Err(Reject::Changed);
         }
-        let skipped = tick.and_then(|tick| tick.skipped.map(|skipped| (tick.instant, skipped)));
-        if let (Some((instant, skipped)), Some(schedule)) = (skipped, self.schedule_mut(id)) {
+        let skipped = tick.and_then(|tick| tick.skipped).map(|skipped| {
             let (last, instants, reason) = (skipped.last, skipped.instants, skipped.reason);
-            schedule.note(Firing { instant, at, what: Fired::Skipped { last, instants, reason } });
+            Firing { instant: skipped.first, at, what: Fired::Skipped { last, instants, reason } }
+        });
+        let (earlier, later) = match (skipped, firings.first()) {
+            (Some(skipped), Some(firing)) if firing.instant < skipped.instant => (None, Some(skipped)),
+            (skipped, _) => (skipped, None),
+        };
+        if let (Some(skipped), Some(schedule)) = (earlier, self.schedule_mut(id)) {
+            schedule.note(skipped);
         }
         let mut outcomes = Vec::new();
         for firing in firings {
@@ -172,6 +182,9 @@ impl Model {
             outcomes.push(fired.ok());
             let schedule = self.schedule_mut(id).expect("it is not deleted meanwhile");
             schedule.note(Firing { instant, at, what });
+        }
+        if let (Some(skipped), Some(schedule)) = (later, self.schedule_mut(id)) {
+            schedule.note(skipped);
         }
         if let (Some(tick), Some(schedule)) = (tick, self.schedule_mut(id)) {
             schedule.fired += outcomes.iter().flatten().count() as u64;
@@ -188,13 +201,6 @@ impl Model {
         by_tick: bool,
     ) -> Result<JobId, SkipReason> {
         let schedule = self.schedules.iter().find(|known| known.id == id).expect("it lives").clone();
-        if by_tick && self.running(id) > 0 {
-            match schedule.overlap {
-                Overlap::Allow => {}
-                Overlap::Skip | Overlap::QueueOne => return Err(SkipReason::Overlap),
-                Overlap::Replace => self.remove_jobs_of(&schedule),
-            }
-        }
         let new = NewJob {
             due: When::At(firing.due),
             priority: schedule.priority,
@@ -204,9 +210,18 @@ impl Model {
             attributes: template.attributes,
             body: template.body,
         };
-        match self.push_one(schedule.topic, &new) {
+        let mut replaced = Vec::new();
+        if by_tick && self.running(id) > 0 {
+            match schedule.overlap {
+                Overlap::Allow => {}
+                Overlap::Skip | Overlap::QueueOne => return Err(SkipReason::Overlap),
+                Overlap::Replace => replaced = self.running_jobs(&schedule),
+            }
+        }
+        match self.push_replacing(schedule.topic, &new, &replaced) {
             PushOutcome::Pushed(job) => {
                 self.find_mut(job.0).schedule = Some(id);
+                self.hold_if_blocked(id);
                 Ok(job)
             }
             PushOutcome::Kept(_) => Err(SkipReason::KeyTaken),
@@ -214,15 +229,24 @@ impl Model {
         }
     }
 
-    fn remove_jobs_of(&mut self, schedule: &Schedule) {
-        for firing in &schedule.history {
-            let Fired::Pushed { job, end: None } = firing.what else { continue };
-            let running =
-                self.jobs.iter().find(|known| known.id == job.0 && known.schedule == Some(schedule.id));
-            if let Some(running) = running.cloned() {
-                self.make_way(&running);
-            }
-        }
+    /// The instant of a schedule has come.
+    pub(super) fn come(&mut self, id: u64) {
+        self.schedule_mut(id).expect("it lives").has_come = true;
+        self.hold_if_blocked(id);
+    }
+
+    fn hold_if_blocked(&mut self, id: u64) {
+        let runs = self.running(id) > 0;
+        let schedule = self.schedule_mut(id).expect("it lives");
+        schedule.is_held |= runs && schedule.has_come && schedule.overlap == Overlap::QueueOne;
+    }
+
+    fn running_jobs(&self, schedule: &Schedule) -> Vec<Job> {
+        let pushed = schedule.history.iter().filter_map(|firing| match firing.what {
+            Fired::Pushed { job, end: None } => Some(job),
+            _ => None,
+        });
+        pushed.map(|job| self.find(job.0).clone()).collect()
     }
 
     /// The first schedule whose instant has come, behind that as a stamp.
@@ -245,7 +269,7 @@ impl Model {
     pub(super) fn turn_schedules_back(&mut self) {
         let wall = self.wall(self.stamp);
         for schedule in self.schedules.iter_mut().filter(|schedule| schedule.is_too_far(wall)) {
-            schedule.has_come = false;
+            (schedule.has_come, schedule.is_held) = (false, false);
         }
     }
 
@@ -305,6 +329,7 @@ impl Model {
             ttr_ms: schedule.ttr_ms,
             next: (!schedule.is_over).then_some(Millis(schedule.next)),
             is_to_fire: self.is_to_fire(schedule.id),
+            is_held: schedule.is_held,
             paused: schedule.paused,
             overlap: schedule.overlap,
             failures_max: schedule.failures_max,

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use adjourn_engine::{
     BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, JobTemplate, KeyedJob, NewFiring,
-    NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
+    NewJob, NewSchedule, Record, ScheduleBefore, Share, SkippedInstants, Tick, TopicOrder,
 };
 use adjourn_types::{
     AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, Overlap, SessionId,
@@ -84,7 +84,8 @@ pub(crate) struct Fire {
     pub(super) is_stale: bool,
     /// The instant is not its next one.
     pub(super) is_wrong: bool,
-    pub(super) skipped: Option<u64>,
+    /// How long after the instant, and how many.
+    pub(super) skipped: Option<(u64, u64)>,
     /// Before or after the instant, and the key.
     pub(super) firings: Vec<(i64, Option<usize>)>,
     /// After the wall clock.
@@ -176,7 +177,7 @@ pub(crate) enum Action {
         overlap: Overlap,
         failures_max: u32,
         next: Option<i64>,
-        version: Option<u32>,
+        is_stale: bool,
         body_bytes: usize,
     },
     Fire(Fire),
@@ -195,6 +196,24 @@ pub(crate) enum Action {
     Defaults(usize),
 }
 
+/// A schedule that lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownSchedule {
+    pub(crate) id: JobId,
+    pub(crate) topic: &'static str,
+    pub(crate) name: &'static [u8],
+    pub(crate) record_checksum: u32,
+    pub(crate) before: ScheduleBefore,
+}
+
+impl Default for KnownSchedule {
+    /// One that is not there.
+    fn default() -> Self {
+        let before = ScheduleBefore { version: 0, next: None };
+        Self { id: JobId(1), topic: "", name: &[], record_checksum: 0, before }
+    }
+}
+
 /// What steps refer to.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
@@ -205,8 +224,7 @@ pub(crate) struct Known {
     pub(crate) offset: i64,
     /// The records of the jobs that live.
     pub(crate) records: BTreeMap<JobId, KeptRecord>,
-    /// The schedules that live: id, next instant and checksum of the record.
-    pub(crate) schedules: Vec<(JobId, Millis, u32)>,
+    pub(crate) schedules: Vec<KnownSchedule>,
     /// The versions that jobs had when they were looked at last.
     pub(crate) versions: BTreeMap<JobId, u64>,
     /// Attributes of the entry that is being made.
@@ -375,11 +393,12 @@ impl Known {
 
     fn about_schedule(&self, action: &Action) -> Command<'_> {
         match action {
-            Action::SetSchedule { topic, name, overlap, failures_max, next, version, body_bytes } => {
+            Action::SetSchedule { topic, name, overlap, failures_max, next, is_stale, body_bytes } => {
+                let (topic, name) = (TOPICS[*topic], KEYS[*name]);
                 Command::ScheduleSet {
-                    topic: TOPICS[*topic],
+                    topic,
                     schedule: NewSchedule {
-                        name: KEYS[*name],
+                        name,
                         priority: 1,
                         ttr_ms: 1000,
                         overlap: *overlap,
@@ -388,38 +407,48 @@ impl Known {
                         attributes: &[],
                         body: &BODY[..*body_bytes],
                     },
-                    version: *version,
+                    before: self.schedule_before(topic, name, *is_stale),
                 }
             }
             Action::Fire(fire) => self.fire(fire),
             Action::PauseSchedule(nth, paused) => {
-                Command::SchedulePause { schedule: self.schedule(*nth).0, paused: *paused }
+                Command::SchedulePause { schedule: self.schedule(*nth).id, paused: *paused }
             }
-            Action::DeleteSchedule(nth) => Command::ScheduleDelete { schedule: self.schedule(*nth).0 },
+            Action::DeleteSchedule(nth) => Command::ScheduleDelete { schedule: self.schedule(*nth).id },
             other => unreachable!("{other:?} is not about a schedule"),
         }
     }
 
-    fn schedule(&self, nth: usize) -> (JobId, Millis, u32) {
-        self.schedules.get(nth).copied().unwrap_or((JobId(1), Millis(0), 0))
+    fn schedule(&self, nth: usize) -> KnownSchedule {
+        self.schedules.get(nth).copied().unwrap_or_default()
+    }
+
+    /// What a command that sets a schedule has seen of it.
+    fn schedule_before(&self, topic: &str, name: &[u8], is_stale: bool) -> Option<ScheduleBefore> {
+        let before = self.schedules.iter().find(|known| known.topic == topic && known.name == name);
+        let before = before.map(|known| known.before);
+        let (version, next) = before.map_or((1, None), |before| (before.version + 1, before.next));
+        if is_stale { Some(ScheduleBefore { version, next }) } else { before }
     }
 
     fn fire(&self, fire: &Fire) -> Command<'_> {
-        let (schedule, next, checksum) = self.schedule(fire.nth);
+        let KnownSchedule { id: schedule, record_checksum, before, .. } = self.schedule(fire.nth);
+        let next = before.next.unwrap_or_default();
         let instant = Millis(next.0 + u64::from(fire.is_wrong));
         let firings = fire.firings.iter().map(|(by_ms, key)| {
             let instant = Millis(instant.0.saturating_add_signed(*by_ms));
             NewFiring { instant, due: Millis(instant.0 + 5), key: key.map(|key| KEYS[key]) }
         });
-        let skipped = fire.skipped.map(|instants| SkippedInstants {
-            last: Millis(instant.0 + instants),
+        let skipped = fire.skipped.map(|(after_ms, instants)| SkippedInstants {
+            first: Millis(instant.0 + after_ms),
+            last: Millis(instant.0 + after_ms + instants),
             instants,
             reason: SkipReason::Missed,
         });
         let next = fire.next.map(|after_ms| Millis(self.wall + after_ms));
         Command::ScheduleFire {
             schedule,
-            before: checksum ^ u32::from(fire.is_stale),
+            record_checksum: record_checksum ^ u32::from(fire.is_stale),
             tick: (!fire.by_hand).then_some(Tick { instant, skipped, next }),
             firings: firings.collect(),
             template: JobTemplate { attributes: &[], body: &BODY[..2] },

@@ -91,11 +91,11 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::Edit { job, edit, version } => {
                 return self.edit(self.select(&JobSelect::Id(*job))?, edit, *version);
             }
-            Command::ScheduleSet { topic, schedule, version } => {
-                return self.set_schedule(topic, schedule, *version);
+            Command::ScheduleSet { topic, schedule, before } => {
+                return self.set_schedule(topic, schedule, *before);
             }
-            Command::ScheduleFire { schedule, before, tick, firings, template } => {
-                return self.fire_schedule(*schedule, *before, tick.as_ref(), firings, *template);
+            Command::ScheduleFire { schedule, record_checksum, tick, firings, template } => {
+                return self.fire_schedule(*schedule, *record_checksum, tick.as_ref(), firings, *template);
             }
             Command::SchedulePause { schedule, paused } => self.pause_schedule(*schedule, *paused)?,
             Command::ScheduleDelete { schedule } => self.delete_schedule(*schedule)?,

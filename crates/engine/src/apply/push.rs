@@ -114,8 +114,19 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     pub(super) fn push_one(&mut self, topic: TopicId, new: &NewJob<'_>) -> PushOutcome {
+        self.push_replacing(topic, new, &[])
+    }
+
+    /// Pushes a job. If it is accepted, `replaced` make way for it.
+    pub(super) fn push_replacing(
+        &mut self,
+        topic: TopicId,
+        new: &NewJob<'_>,
+        replaced: &[Slot],
+    ) -> PushOutcome {
         let key_hash = new.key.map(|key| self.engine.key_secret.hash(topic, key));
         let living = key_hash.and_then(|key_hash| self.engine.jobs.find_key(key_hash)?.resident());
+        let living = living.filter(|slot| !replaced.contains(slot));
         let postponed =
             living.filter(|slot| new.if_exists == IfExists::Postpone && waits(&self.engine.jobs[*slot]));
         let clock = self.engine.clock;
@@ -132,15 +143,15 @@ impl<S: JobStore> Applier<'_, S> {
         {
             return outcome;
         }
-        let replaced = living.map(|slot| &self.engine.jobs[slot]);
-        if let Err(reject) = self.engine.topics.has_room(topic, new.body.len(), replaced) {
+        let going = replaced.iter().chain(&living).map(|slot| &self.engine.jobs[*slot]);
+        if let Err(reject) = self.engine.topics.has_room(topic, new.body.len(), going) {
             return PushOutcome::Refused(reject, None);
         }
         if let Some(slot) = postponed {
             return self.postpone(slot, new, due, retry);
         }
-        if let Some(slot) = living {
-            self.remove(slot);
+        for slot in replaced.iter().chain(&living) {
+            self.remove(*slot);
         }
         let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new.ttr_ms, new.priority);
         let id = self.engine.numbers.next_job();

@@ -7,7 +7,7 @@
 use super::Applier;
 use crate::Engine;
 use crate::clock::Timeline;
-use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, Tick};
+use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, ScheduleBefore, SkippedInstants, Tick};
 use crate::job::schedule::{OfSchedule, Schedule};
 use crate::job::{Job, JobExtras};
 use crate::jobs::Slot;
@@ -18,19 +18,20 @@ use adjourn_types::{
 };
 
 impl<S: JobStore> Applier<'_, S> {
-    /// Creates a schedule, or gives the one of this name another content; its history stays. A given `version` must be that
-    /// of the schedule; 0: there must be none.
+    /// Creates a schedule, or gives the one of this name another content; its history stays. If that is not what the
+    /// proposer saw (`before`), nothing is changed.
     pub(super) fn set_schedule(
         &mut self,
         topic: &str,
         new: &NewSchedule<'_>,
-        version: Option<u32>,
+        before: Option<ScheduleBefore>,
     ) -> Result<Outcome, Reject> {
         let known = self.schedule_named(topic, new.name);
-        let present = known.and_then(|slot| self.engine.jobs[slot].schedule()).map_or(0, |old| old.version);
-        if version.is_some_and(|version| version != present) {
+        let present = known.and_then(|slot| self.engine.jobs[slot].as_before());
+        if before != present {
             return Err(Reject::Changed);
         }
+        let version = present.map_or(0, |present| present.version).saturating_add(1);
         let slot = match known {
             Some(slot) => slot,
             None => self.new_schedule(topic, new)?,
@@ -41,12 +42,12 @@ impl<S: JobStore> Applier<'_, S> {
             (job.body, job.priority, job.ttr_ms) = (body, new.priority, new.ttr_ms);
             job.change_schedule(|schedule| {
                 (schedule.overlap, schedule.failures_max) = (new.overlap, new.failures_max);
-                (schedule.version, schedule.failures) = (present.saturating_add(1), 0);
+                (schedule.version, schedule.failures) = (version, 0);
             });
             job.set_next_instant(new.next);
         });
         let job = &self.engine.jobs[slot];
-        Ok(Outcome::ScheduleSet { schedule: job.id, version: present.saturating_add(1) })
+        Ok(Outcome::ScheduleSet { schedule: job.id, version })
     }
 
     fn schedule_named(&self, topic: &str, name: &[u8]) -> Option<Slot> {
@@ -85,11 +86,11 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// Pushes the jobs of a schedule: at its next instant, and those that it missed; or by hand, without a tick. If the
-    /// schedule was set since its record was read (`before`), or the tick is not for its next instant, nothing is changed.
+    /// schedule was set since its record was read, or the tick is not for its next instant, nothing is changed.
     pub(super) fn fire_schedule(
         &mut self,
         schedule: JobId,
-        before: u32,
+        record_checksum: u32,
         tick: Option<&Tick>,
         firings: &[NewFiring<'_>],
         template: JobTemplate<'_>,
@@ -101,14 +102,18 @@ impl<S: JobStore> Applier<'_, S> {
             let has_come = job.is_to_fire() && self.engine.clock.reached(job.due());
             has_come && goes_on && job.due_at == tick.instant.0
         };
-        if job.body.checksum != before || !tick.is_none_or(is_next) {
+        if job.body.checksum != record_checksum || !tick.is_none_or(is_next) {
             return Err(Reject::Changed);
         }
         let at = self.engine.clock.wall();
-        if let Some((tick, skipped)) = tick.and_then(|tick| Some((tick, tick.skipped?))) {
-            let what =
-                Fired::Skipped { last: skipped.last, instants: skipped.instants, reason: skipped.reason };
-            self.engine.note_firing(slot, Firing { instant: tick.instant, at, what });
+        let skipped =
+            tick.and_then(|tick| tick.skipped).map(|SkippedInstants { first, last, instants, reason }| {
+                Firing { instant: first, at, what: Fired::Skipped { last, instants, reason } }
+            });
+        let is_later =
+            |skipped: &Firing| firings.first().is_some_and(|firing| firing.instant < skipped.instant);
+        if let Some(skipped) = skipped.filter(|skipped| !is_later(skipped)) {
+            self.engine.note_firing(slot, skipped);
         }
         let mut outcomes = Vec::with_capacity(firings.len());
         for firing in firings {
@@ -119,6 +124,9 @@ impl<S: JobStore> Applier<'_, S> {
             };
             self.engine.note_firing(slot, Firing { instant: firing.instant, at, what });
             outcomes.push(job);
+        }
+        if let Some(skipped) = skipped.filter(is_later) {
+            self.engine.note_firing(slot, skipped);
         }
         if let Some(tick) = tick {
             let fired = outcomes.iter().flatten().count() as u64;
@@ -140,13 +148,7 @@ impl<S: JobStore> Applier<'_, S> {
     ) -> Result<JobId, SkipReason> {
         let job = &self.engine.jobs[slot];
         let (id, topic, priority, ttr_ms) = (job.id, job.topic, job.priority, job.ttr_ms);
-        if let Some(schedule) = job.schedule().filter(|schedule| by_tick && schedule.running > 0) {
-            match schedule.overlap {
-                Overlap::Allow => {}
-                Overlap::Skip | Overlap::QueueOne => return Err(SkipReason::Overlap),
-                Overlap::Replace => self.remove_jobs_of(slot),
-            }
-        }
+        let replaced = self.overlapping(job.schedule().filter(|_| by_tick))?;
         let new = NewJob {
             due: When::At(firing.due),
             priority,
@@ -156,12 +158,12 @@ impl<S: JobStore> Applier<'_, S> {
             attributes: template.attributes,
             body: template.body,
         };
-        match self.push_one(topic, &new) {
+        match self.push_replacing(topic, &new, &replaced) {
             PushOutcome::Pushed(job) => {
                 if let Some(pushed) = self.engine.jobs.resident(job) {
                     self.engine
                         .change_unnoted(pushed, |job| job.set_of_schedule(Some(OfSchedule::JobOf(id))));
-                    self.engine.change(slot, |job| job.change_schedule(Schedule::note_pushed));
+                    self.engine.change(slot, Job::note_pushed);
                 }
                 Ok(job)
             }
@@ -172,16 +174,14 @@ impl<S: JobStore> Applier<'_, S> {
         }
     }
 
-    /// Deletes the jobs of a schedule that its history knows and that have not ended.
-    fn remove_jobs_of(&mut self, slot: Slot) {
-        let job = &self.engine.jobs[slot];
-        let (id, history) = (job.id, job.schedule().map(|schedule| schedule.history.clone()));
-        for firing in history.into_iter().flatten() {
-            if let Fired::Pushed { job, end: None } = firing.what
-                && let Some(slot) = self.engine.jobs.resident(job)
-                && self.engine.jobs[slot].runs_for() == Some(id)
-            {
-                self.remove(slot);
+    /// The jobs that make way for another one of their schedule: those that have not ended and that its history knows.
+    fn overlapping(&self, schedule: Option<&Schedule>) -> Result<Vec<Slot>, SkipReason> {
+        let Some(schedule) = schedule.filter(|schedule| schedule.running > 0) else { return Ok(Vec::new()) };
+        match schedule.overlap {
+            Overlap::Allow => Ok(Vec::new()),
+            Overlap::Skip | Overlap::QueueOne => Err(SkipReason::Overlap),
+            Overlap::Replace => {
+                Ok(schedule.running_jobs().filter_map(|job| self.engine.jobs.resident(job)).collect())
             }
         }
     }

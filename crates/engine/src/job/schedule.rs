@@ -8,12 +8,15 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::saved::options;
 use super::{Job, JobExtras};
+use crate::command::ScheduleBefore;
 use adjourn_types::{
     Fired, Firing, JobEnd, JobId, JobState, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX,
 };
 
 /// The value of [`Job::since`] of a schedule whose instant has come: the leader is to fire it.
 const HAS_COME: u64 = 1;
+/// The value of [`Job::since`] of a schedule whose instant has come, and has to wait until an earlier job has ended.
+const IS_HELD: u64 = 2;
 
 /// What only a schedule has, and what only the jobs of one have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,17 +58,18 @@ impl OfSchedule {
 }
 
 impl Schedule {
-    /// Notes a firing, and forgets the oldest if there are too many.
+    /// Notes a firing. If there are too many, it forgets the oldest whose job has ended, or the oldest.
     pub(crate) fn note(&mut self, firing: Firing) {
         if self.history.len() >= SCHEDULE_HISTORY_MAX {
-            self.history.pop_front();
+            let ended = self.history.iter().position(|firing| firing.what.running_job().is_none());
+            self.history.remove(ended.unwrap_or(0));
         }
         self.history.push_back(firing);
     }
 
-    /// Notes that it pushed a job.
-    pub(crate) fn note_pushed(&mut self) {
-        self.running = self.running.saturating_add(1);
+    /// Its jobs that have not ended, the oldest first; only those that the history knows.
+    pub(crate) fn running_jobs(&self) -> impl Iterator<Item = JobId> {
+        self.history.iter().filter_map(|firing| firing.what.running_job())
     }
 
     /// Notes that one of its jobs has ended.
@@ -147,18 +151,47 @@ impl Job {
 
     /// True if it is a schedule that waits for its next instant.
     pub(crate) fn waits_for_instant(&self) -> bool {
-        self.since != HAS_COME
+        self.since == 0
             && self.schedule().is_some_and(|schedule| schedule.paused.is_none() && !schedule.is_over)
     }
 
     /// True if it is a schedule whose instant has come.
     pub(crate) fn instant_has_come(&self) -> bool {
-        self.state == JobState::Scheduled && self.since == HAS_COME
+        self.state == JobState::Scheduled && self.since != 0
+    }
+
+    /// True if it is a schedule whose instant had to wait until an earlier job had ended.
+    pub(crate) fn is_held(&self) -> bool {
+        self.state == JobState::Scheduled && self.since == IS_HELD
     }
 
     /// Notes that the instant of a schedule has come, or that it lies ahead again.
     pub(crate) fn set_instant_has_come(&mut self, has_come: bool) {
         self.since = if has_come { HAS_COME } else { 0 };
+        self.hold_if_blocked();
+    }
+
+    /// Notes that a schedule pushed a job.
+    pub(crate) fn note_pushed(&mut self) {
+        self.change_schedule(|schedule| schedule.running = schedule.running.saturating_add(1));
+        self.hold_if_blocked();
+    }
+
+    fn hold_if_blocked(&mut self) {
+        if self.since == HAS_COME && self.schedule().is_some_and(Schedule::is_blocked) {
+            self.since = IS_HELD;
+        }
+    }
+
+    /// A schedule as one that sets it anew has to have seen it.
+    pub(crate) fn as_before(&self) -> Option<ScheduleBefore> {
+        let schedule = self.schedule()?;
+        Some(ScheduleBefore { version: schedule.version, next: self.next_instant() })
+    }
+
+    /// The next instant of a schedule; `None` if there is none any more.
+    pub(crate) fn next_instant(&self) -> Option<Millis> {
+        self.schedule().filter(|schedule| !schedule.is_over).map(|_| Millis(self.due_at))
     }
 
     /// True if the leader is to fire this schedule.

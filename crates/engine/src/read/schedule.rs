@@ -3,7 +3,7 @@
 use crate::Engine;
 use crate::job::Job;
 use crate::outcome::ScheduleView;
-use adjourn_types::{JobId, Millis};
+use adjourn_types::JobId;
 
 impl Engine {
     /// The id of the schedule with this name.
@@ -32,8 +32,9 @@ fn schedule_view(job: &Job) -> Option<ScheduleView> {
         topic: job.topic,
         priority: job.priority,
         ttr_ms: job.ttr_ms,
-        next: (!schedule.is_over).then_some(Millis(job.due_at)),
+        next: job.next_instant(),
         is_to_fire: job.is_to_fire(),
+        is_held: job.is_held(),
         paused: schedule.paused,
         overlap: schedule.overlap,
         failures_max: schedule.failures_max,

@@ -187,25 +187,27 @@ impl Topics {
         }
     }
 
-    /// Refuses a job with a body of this length if the topic's policy forbids it. A job that `replaces` another, or itself,
+    /// Refuses a job with a body of this length if the topic's policy forbids it. A job that `replaces` others, or itself,
     /// does not add to the number of jobs.
-    pub(crate) fn has_room(
+    pub(crate) fn has_room<'a>(
         &self,
         topic: TopicId,
         body_bytes: usize,
-        replaces: Option<&Job>,
+        replaces: impl IntoIterator<Item = &'a Job>,
     ) -> Result<(), Reject> {
-        let replaces = replaces.filter(|job| job.state != JobState::Finished);
         let Some(found) = self.find(topic) else { return Ok(()) };
         let Some(rule) = found.rule.as_ref() else { return Ok(()) };
         let policy = rule.policy();
         if policy.body_bytes_max.is_some_and(|bytes_max| body_bytes > bytes_max as usize) {
             return Err(Reject::BodyTooLarge);
         }
-        if replaces.is_none() && policy.jobs_max.is_some_and(|jobs_max| found.jobs() >= jobs_max) {
+        let replaces =
+            replaces.into_iter().filter(|job| job.topic == topic && job.state != JobState::Finished);
+        let (replaced, freed) =
+            replaces.fold((0, 0), |(jobs, bytes), job| (jobs + 1, bytes + job.counted_bytes()));
+        if replaced == 0 && policy.jobs_max.is_some_and(|jobs_max| found.jobs() >= jobs_max) {
             return Err(Reject::TopicFull);
         }
-        let freed = replaces.map_or(0, Job::counted_bytes);
         let bytes = found.bytes.saturating_sub(freed).saturating_add(body_bytes as u64);
         if policy.bytes_max.is_some_and(|bytes_max| bytes > bytes_max) {
             return Err(Reject::TopicFull);
