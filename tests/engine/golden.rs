@@ -11,13 +11,13 @@ use std::path::Path;
 
 use adjourn_engine::{
     Command, Engine, Entry, Grant, JobSelect, JobStore, JobTemplate, JobView, NewFiring, NewJob, NewSchedule,
-    Outcome, PushOutcome, Record, ScheduleBefore, ScheduleView, Share, SkippedInstants, Tick, TopicOrder,
-    TopicView,
+    Outcome, PushOutcome, Record, ScheduleView, Share, SkippedInstants, Tick, TopicOrder, TopicView,
 };
 use adjourn_types::limits::PRIORITY_DEFAULT;
 use adjourn_types::{
     AttributesBuilder, Backoff, BackoffCurve, Fired, Firing, GroupId, IfExists, JobId, Late, LateAction,
-    Lease, Millis, Overlap, PolicyChange, SessionId, SessionSecret, SkipReason, TopicPolicy, When,
+    Lease, Millis, Overlap, PolicyChange, ScheduleBefore, SessionId, SessionSecret, SkipReason, TopicPolicy,
+    When,
 };
 
 use crate::kept_bodies::{KeptBodies, peek};
@@ -130,6 +130,7 @@ impl Written {
                     instant: Millis(instant),
                     skipped: self.skipped(),
                     next: self.number("next").map(Millis),
+                    left: self.number("left"),
                 }),
                 firings: self.firings(),
                 template: JobTemplate { attributes: &self.attributes, body: self.body() },
@@ -198,11 +199,12 @@ impl Written {
             .collect()
     }
 
-    /// `before=VERSION:NEXT`, where `next` may be missing.
+    /// `before=SCHEDULE:VERSION:NEXT`.
     fn schedule_before(&self) -> Option<ScheduleBefore> {
-        let (version, next) = self.named.get("before")?.split_once(':')?;
-        let next = (!next.is_empty()).then(|| Millis(next.parse().expect("an instant")));
-        Some(ScheduleBefore { version: version.parse().expect("a number"), next })
+        let numbers = self.named.get("before")?.split(':').map(|number| number.parse().expect("a number"));
+        let [schedule, version, next] = numbers.collect::<Vec<u64>>().try_into().expect("three numbers");
+        let version = u32::try_from(version).expect("few");
+        Some(ScheduleBefore { schedule: JobId(schedule), version, next: Some(Millis(next)) })
     }
 
     /// `skip=FIRST:LAST:INSTANTS`, of instants that were missed.
@@ -401,12 +403,14 @@ impl Talk {
             Outcome::TopicHasJobs { jobs, schedules } => {
                 vec![format!("has {jobs} jobs, {schedules} schedules")]
             }
-            Outcome::ScheduleSet { schedule, version } => {
+            Outcome::ScheduleSet { schedule, version, .. } => {
                 vec![format!("schedule {schedule} version={version}")]
             }
             Outcome::Fired(jobs) => {
-                let one =
-                    |job: &Option<JobId>| job.map_or("skipped".to_owned(), |job| format!("fired {job}"));
+                let one = |fired: &Result<JobId, SkipReason>| match fired {
+                    Ok(job) => format!("fired {job}"),
+                    Err(reason) => format!("skipped, {reason:?}"),
+                };
                 grouped(jobs.iter().map(one))
             }
             Outcome::Lapsing { leases } => vec![format!("lapsing, leases={leases}")],

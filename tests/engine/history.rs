@@ -220,6 +220,36 @@ fn a_finished_job_is_shown_for_a_while() {
     assert_eq!(seen(&queue, FINISHED_WINDOW_MS), None, "though no entry has forgotten it yet");
 }
 
+/// Sets a schedule, and fires it once.
+fn fire_a_schedule(queue: &mut Queue) {
+    let new = NewSchedule {
+        name: b"nightly",
+        priority: 7,
+        ttr_ms: 30_000,
+        overlap: Overlap::Skip,
+        failures_max: 3,
+        next: Some(Millis(1)),
+        attributes: &[],
+        body: b"report",
+    };
+    let set = Command::ScheduleSet { topic: "reports", schedule: new, before: None };
+    let Outcome::ScheduleSet { schedule, .. } = queue.one(set) else { panic!("it is refused") };
+    let skipped =
+        SkippedInstants { first: Millis(1), last: Millis(2), instants: 2, reason: SkipReason::Missed };
+    let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(Millis(4)), left: None };
+    let firing = NewFiring { instant: Millis(3), due: Millis(3), key: Some(b"nightly@3") };
+    let record_checksum = queue.engine.schedule(schedule).expect("it was set").body.checksum;
+    let template = JobTemplate { attributes: &[], body: b"report" };
+    let fire = Command::ScheduleFire {
+        schedule,
+        record_checksum,
+        tick: Some(tick),
+        firings: vec![firing],
+        template,
+    };
+    assert!(matches!(&queue.one(fire), Outcome::Fired(jobs) if matches!(jobs[..], [Ok(_)])));
+}
+
 /// As it is under `tests/formats/`: all that a state can have, and jobs in several states.
 #[test]
 fn the_state_in_its_format() {
@@ -246,33 +276,7 @@ fn the_state_in_its_format() {
     let remembered = queue.reserve();
     queue.one(Command::Finish { leases: vec![remembered] });
     queue.one(Command::ClockOffset { offset_ms: 5_000 });
-    let new = NewSchedule {
-        name: b"nightly",
-        priority: 7,
-        ttr_ms: 30_000,
-        overlap: Overlap::Skip,
-        failures_max: 3,
-        next: Some(Millis(1)),
-        attributes: &[],
-        body: b"report",
-    };
-    let set = Command::ScheduleSet { topic: "reports", schedule: new, before: None };
-    let Outcome::ScheduleSet { schedule, .. } = queue.one(set) else { panic!("it is refused") };
-    let skipped =
-        SkippedInstants { first: Millis(1), last: Millis(2), instants: 2, reason: SkipReason::Missed };
-    let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(Millis(4)) };
-    let firing = NewFiring { instant: Millis(3), due: Millis(3), key: Some(b"nightly@3") };
-    let record_checksum = queue.engine.schedule(schedule).expect("it was set").body.checksum;
-    let template = JobTemplate { attributes: &[], body: b"report" };
-    let fire = Command::ScheduleFire {
-        schedule,
-        record_checksum,
-        tick: Some(tick),
-        firings: vec![firing],
-        template,
-    };
-    assert!(matches!(&queue.one(fire), Outcome::Fired(jobs) if matches!(jobs[..], [Some(_)])));
-
+    fire_a_schedule(&mut queue);
     let (jobs, today) = queue.captured();
     let mut bytes = Vec::new();
     for job in &jobs {

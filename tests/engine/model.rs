@@ -62,7 +62,7 @@ impl Both {
                 id: JobId(known.id),
                 topic: TOPICS
                     .into_iter()
-                    .find(|topic| self.model.topics[known.topic].name == *topic)
+                    .find(|topic| self.model.topics.get(known.topic).is_some_and(|one| one.name == *topic))
                     .expect("drawn"),
                 name: KEYS.into_iter().find(|name| known.name == *name).expect("drawn"),
                 record_checksum: known.reference().checksum,

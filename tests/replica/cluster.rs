@@ -10,6 +10,7 @@ mod history;
 mod levels;
 mod lost_state;
 mod rig;
+mod schedules;
 mod set_clocks;
 mod state_trust;
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use adjourn_engine::{
     Applied, CapturedJob, Engine, Entry, EntryBuilder, IDS_SKIPPED, JobSelect, Outcome, PartialMetadata,
-    Place, SESSION_OUTCOMES, SavedJob, ScheduleBefore, StateMetadata,
+    Place, SESSION_OUTCOMES, SavedJob, StateMetadata,
 };
-use adjourn_types::{GroupId, JobId, Millis, TopicId};
+use adjourn_types::{GroupId, JobId, Millis, ScheduleBefore, TopicId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -166,7 +166,7 @@ fn same_log(steps: &[Step], between: &[Between]) -> usize {
         let names = TOPICS.into_iter().flat_map(|topic| KEYS.map(|name| (topic, name)));
         let schedules = names.filter_map(|(topic, name)| {
             let view = plain.schedule(plain.schedule_id(topic, name)?)?;
-            let before = ScheduleBefore { version: view.version, next: view.next };
+            let before = ScheduleBefore { schedule: view.id, version: view.version, next: view.next };
             Some(KnownSchedule { id: view.id, topic, name, record_checksum: view.body.checksum, before })
         });
         known.schedules = schedules.collect();

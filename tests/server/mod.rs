@@ -15,6 +15,7 @@ pub(crate) mod order;
 pub(crate) mod policies;
 pub(crate) mod push_modes;
 pub(crate) mod remembered;
+mod schedules;
 pub(crate) mod stages;
 pub(crate) mod test_clock;
 pub(crate) mod tls;

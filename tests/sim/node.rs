@@ -141,6 +141,7 @@ impl Node {
             } else {
                 GRACE_MS
             },
+            zones: adjourn_calendar::ZoneData::bundled(),
             output_bytes_max: plan.output_bytes_max,
             uncommitted_bytes_max: 512 << 10,
             memory_max_bytes: plan.memory_max_bytes,

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use adjourn_engine::{
     BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, JobEdit, JobSelect, JobTemplate,
-    KeyedJob, NewFiring, NewJob, NewSchedule, Record, ScheduleBefore, Share, SkippedInstants, Tick,
-    TopicOrder,
+    KeyedJob, NewFiring, NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
 };
 use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
 };
 use adjourn_types::{
     AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, GroupId, IfExists,
-    JobId, Lease, Millis, Overlap, RetryDefaults, SessionId, SessionSecret, SkipReason, When,
+    JobId, Lease, Millis, Overlap, RetryDefaults, ScheduleBefore, SessionId, SessionSecret, SkipReason, When,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -275,8 +274,8 @@ fn of_schedules() -> Vec<Command<'static>> {
     let template = JobTemplate { attributes: new.attributes, body: new.body };
     let skipped =
         SkippedInstants { first: Millis(9), last: STAMP, instants: 70_000, reason: SkipReason::Missed };
-    let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(STAMP) };
-    let before = ScheduleBefore { version: 300, next: Some(Millis(300)) };
+    let tick = Tick { instant: Millis(1), skipped: Some(skipped), next: Some(STAMP), left: Some(300) };
+    let before = ScheduleBefore { schedule, version: 300, next: Some(Millis(300)) };
     let fire = |tick, firings| Command::ScheduleFire {
         schedule,
         record_checksum: 0xdead_beef,
@@ -288,7 +287,7 @@ fn of_schedules() -> Vec<Command<'static>> {
         Command::ScheduleSet { topic: TOPIC, schedule: new, before: Some(before) },
         Command::ScheduleSet { topic: TOPIC, schedule: NewSchedule { next: None, ..new }, before: None },
         fire(Some(tick), vec![firing, NewFiring { key: None, ..firing }]),
-        fire(Some(Tick { skipped: None, next: None, ..tick }), Vec::new()),
+        fire(Some(Tick { skipped: None, next: None, left: None, ..tick }), Vec::new()),
         fire(None, vec![firing]),
         Command::SchedulePause { schedule, paused: true },
         Command::ScheduleDelete { schedule },

@@ -2,9 +2,9 @@
 
 use std::iter;
 
-use adjourn_types::Millis;
+use adjourn_types::{Dst, Millis};
 
-use crate::dst::Dst;
+use crate::dst;
 use crate::recurrence::Recurrence;
 use crate::zone::Zone;
 
@@ -47,7 +47,7 @@ impl Calendar {
         let next = match &self.recurrence {
             Recurrence::Cron(cron) => {
                 let after_second = i64::try_from(after.0 / 1000).ok()?;
-                let second = self.dst.next_after(cron, &self.zone, after_second)?;
+                let second = dst::next_after(self.dst, cron, &self.zone, after_second)?;
                 Millis(u64::try_from(second).ok()?.checked_mul(1000)?)
             }
             Recurrence::Every(every) => every.next_after(after)?,

@@ -3,6 +3,7 @@
 //! An instant is *on time* if it is the last one that has come, and that is no longer ago than [`ON_TIME_MS`]. All earlier
 //! ones were missed: nobody looked at the schedule between two instants. [`Missed`] says which of them are fired late.
 
+use adjourn_types::limits::SCHEDULE_MISSED_MAX;
 use adjourn_types::{Millis, Missed};
 
 use crate::calendar::Calendar;
@@ -11,7 +12,7 @@ use crate::calendar::Calendar;
 pub const ON_TIME_MS: u64 = 60_000;
 
 /// Most missed instants that are fired late.
-pub const CATCH_UP_MAX: usize = 1000;
+pub const CATCH_UP_MAX: usize = SCHEDULE_MISSED_MAX as usize;
 
 /// Instants are counted up to this number; a count of it means: that many or more.
 pub const COUNTED_MAX: usize = 10_000;
@@ -58,8 +59,7 @@ pub struct Skipped {
 }
 
 impl Calendar {
-    /// Decides about the instants from `first`, which has come, up to `now`. No more than `left` are fired; if that uses all
-    /// of them, there is no next one.
+    /// Decides about the instants from `first`, which has come, up to `now`. No more than `left` are fired.
     pub fn decide(&self, first: Millis, now: Millis, catch_up: &CatchUp, left: Option<u64>) -> Decision {
         if now < first {
             return Decision { fire: Vec::new(), skipped: None, next: Some(first) };
@@ -80,18 +80,15 @@ impl Calendar {
         let end = fire.first().map_or(now, |fired| Millis(fired.0.saturating_sub(1)));
         let skipped = self.skipped(first, end);
         let rest = fire.split_off(fire.len().min(catch_up.together_max.max(1)));
-        let is_used_up = left <= fire.len();
-        let next = if is_used_up { None } else { rest.first().copied().or_else(|| self.next_after(now)) };
+        let next = rest.first().copied().or_else(|| self.next_after(now));
         Decision { fire, skipped, next }
     }
 
     /// Decides about an instant that had to wait until an earlier job had ended: it is fired whatever its age. Those after
     /// it up to `now` are skipped.
-    pub fn decide_held(&self, held: Millis, now: Millis, left: Option<u64>) -> Decision {
-        let is_used_up = left.is_some_and(|left| left <= 1);
+    pub fn decide_held(&self, held: Millis, now: Millis) -> Decision {
         let skipped = self.next_after(held).and_then(|first| self.skipped(first, now));
-        let next = if is_used_up { None } else { self.next_after(now.max(held)) };
-        Decision { fire: vec![held], skipped, next }
+        Decision { fire: vec![held], skipped, next: self.next_after(now.max(held)) }
     }
 
     /// The instants from `first`, which is one, up to `end`.
@@ -189,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn a_count_ends_a_schedule() {
+    fn no_more_are_fired_than_are_left() {
         let minutes = calendar("* * * * *");
         let (first, now) = (Millis(60_000), Millis(300_000));
         let decision = |left| seconds(&minutes.decide(first, now, &catch_up(Missed::All), Some(left)));
-        assert_eq!(decision(2), (vec![240, 300], Some((180, 3)), None));
+        assert_eq!(decision(2), (vec![240, 300], Some((180, 3)), Some(360)));
         assert_eq!(decision(4), (vec![180, 240, 300], Some((120, 2)), Some(360)));
         let over = Calendar { end: Some(Millis(300_000)), ..minutes.clone() };
         assert_eq!(over.decide(first, now, &catch_up(Missed::Last), None).next, None);
@@ -236,10 +233,9 @@ mod tests {
     #[test]
     fn an_instant_that_was_held_is_fired_whatever_its_age() {
         let minutes = calendar("* * * * *");
-        let held = |now, left| seconds(&minutes.decide_held(Millis(60_000), Millis(now), left));
-        assert_eq!(held(60_000, None), (vec![60], None, Some(120)));
-        assert_eq!(held(600_000, None), (vec![60], Some((600, 9)), Some(660)));
-        assert_eq!(held(600_000, Some(1)), (vec![60], Some((600, 9)), None));
+        let held = |now| seconds(&minutes.decide_held(Millis(60_000), Millis(now)));
+        assert_eq!(held(60_000), (vec![60], None, Some(120)));
+        assert_eq!(held(600_000), (vec![60], Some((600, 9)), Some(660)));
     }
 
     #[test]

@@ -12,29 +12,17 @@
 
 use crate::cron::Cron;
 use crate::zone::{OFFSET_SECONDS_MAX, Zone};
+use adjourn_types::Dst;
 
 /// Periods with one offset that one search visits at most: enough for a century in which every match is skipped.
 const PERIODS_MAX: usize = 400;
 
-/// How a cron expression follows the changes of the clocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dst {
-    /// As cron(8): a fixed time that is skipped fires at once after the gap, a repeated one fires once. If the hour or the minute is a
-    /// wildcard, the expression follows real time, as with [`Self::Literal`].
-    #[default]
-    Vixie,
-    /// A skipped time does not fire, a repeated one fires twice.
-    Literal,
-}
-
-impl Dst {
-    /// The first firing after a second of Unix time.
-    pub(crate) fn next_after(self, cron: &Cron, zone: &Zone, after: i64) -> Option<i64> {
-        if self == Self::Vixie && cron.is_fixed() {
-            next_reached(cron, zone, after)
-        } else {
-            next_shown(cron, zone, after)
-        }
+/// The first firing after a second of Unix time.
+pub(crate) fn next_after(dst: Dst, cron: &Cron, zone: &Zone, after: i64) -> Option<i64> {
+    if dst == Dst::Vixie && cron.is_fixed() {
+        next_reached(cron, zone, after)
+    } else {
+        next_shown(cron, zone, after)
     }
 }
 

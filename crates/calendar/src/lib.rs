@@ -31,10 +31,10 @@ mod zone_data;
 #[cfg(test)]
 mod tests;
 
+pub use adjourn_types::Dst;
 pub use calendar::{Calendar, Firing};
 pub use catch_up::{CATCH_UP_MAX, COUNTED_MAX, CatchUp, Decision, ON_TIME_MS, Skipped};
 pub use cron::{Cron, CronError, Field};
-pub use dst::Dst;
 pub use every::{EVERY_MS_MAX, EVERY_MS_MIN, Every, EveryError};
 pub use instants::{INSTANTS_MAX, Instants, InstantsError};
 pub use jitter::jitter_ms;

@@ -1,15 +1,16 @@
-//! The three ways to say when a schedule fires, and the text of the first two.
+//! The three ways to say when a schedule fires, and their text.
 
 use adjourn_types::Millis;
+use jiff::Timestamp;
 
 use crate::cron::{Cron, CronError};
 use crate::every::{Every, EveryError};
-use crate::instants::Instants;
+use crate::instants::{Instants, InstantsError};
 
-/// Longest text of a recurrence, in bytes.
+/// Longest text of a cron expression or an interval, in bytes.
 pub const RECURRENCE_BYTES_MAX: usize = 255;
 
-/// Names of cron expressions. `@every` is not one: it takes a duration.
+/// Names of cron expressions. `@every` and `@at` are none: something follows them.
 const NICKNAMES: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
     ("@daily", "0 0 * * *"),
@@ -44,9 +45,17 @@ pub enum RecurrenceError {
     TooLong(usize),
     /// An unknown name behind `@`.
     #[error(
-        "write @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, or @every with a duration"
+        "write @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every with a duration, or @at with times"
     )]
     Nickname,
+    /// A time behind `@at` that is none.
+    #[error(
+        "@at takes times in RFC 3339 with spaces between them, such as \"@at 2030-12-24T18:00:00Z\": {0} is none, or is before 1970"
+    )]
+    Time(String),
+    /// A faulty list of times.
+    #[error(transparent)]
+    Instants(#[from] InstantsError),
     /// A faulty cron expression.
     #[error(transparent)]
     Cron(#[from] CronError),
@@ -56,26 +65,37 @@ pub enum RecurrenceError {
 }
 
 impl Recurrence {
-    /// Parses a cron expression, a nickname such as `@daily`, or `@every` with a duration. An interval counts from `origin`.
+    /// Parses a cron expression, a nickname such as `@daily`, `@every` with a duration, or `@at` with times in RFC 3339. An
+    /// interval counts from `origin`.
     pub fn parse(text: &str, origin: Millis) -> Result<Self, RecurrenceError> {
+        let text = text.trim();
+        let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        if name.eq_ignore_ascii_case("@at") {
+            let times = rest.split_ascii_whitespace().map(instant);
+            return Ok(Self::Instants(Instants::new(times.collect::<Result<_, _>>()?)?));
+        }
         if text.len() > RECURRENCE_BYTES_MAX {
             return Err(RecurrenceError::TooLong(text.len()));
         }
-        let text = text.trim();
         if text.is_empty() {
             return Err(RecurrenceError::Empty);
         }
         if !text.starts_with('@') {
             return Ok(Self::Cron(Cron::parse(text)?));
         }
-        let (name, duration) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         if name.eq_ignore_ascii_case("@every") {
-            return Ok(Self::Every(Every::parse(duration.trim_start(), origin)?));
+            return Ok(Self::Every(Every::parse(rest.trim_start(), origin)?));
         }
         let known = NICKNAMES.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(text));
         let (_, expression) = known.ok_or(RecurrenceError::Nickname)?;
         Ok(Self::Cron(Cron::parse(expression)?))
     }
+}
+
+fn instant(text: &str) -> Result<Millis, RecurrenceError> {
+    let time = text.parse::<Timestamp>().ok();
+    let ms = time.and_then(|time| u64::try_from(time.as_millisecond()).ok());
+    ms.map(Millis).ok_or_else(|| RecurrenceError::Time(text.chars().take(40).collect()))
 }
 
 #[cfg(test)]
@@ -99,6 +119,17 @@ mod tests {
     }
 
     #[test]
+    fn times_are_a_list() {
+        let list = Instants::new(vec![Millis(1000), Millis(7_201_500)]).expect("a list");
+        for text in [
+            "@at 1970-01-01T00:00:01Z 1970-01-01T02:00:01.5Z",
+            " @AT  1970-01-01T03:00:01.5+01:00\n1970-01-01T00:00:01Z ",
+        ] {
+            assert_eq!(parse(text), Ok(Recurrence::Instants(list.clone())), "{text}");
+        }
+    }
+
+    #[test]
     fn other_texts_are_refused() {
         for (text, expected) in [
             ("", "write a cron expression such as \"0 9 * * 1-5\""),
@@ -108,6 +139,9 @@ mod tests {
             ("@daily 3", "write @hourly, @daily"),
             ("@every", "@every takes a duration"),
             ("@every90s", "write @hourly"),
+            ("@at", "a list of times has at least one"),
+            ("@at 2030-12-24", "2030-12-24 is none"),
+            ("@at 1969-12-31T23:59:59Z", "before 1970"),
             ("* * * *", "a cron expression has 5 or 6 fields: this one has 4"),
         ] {
             let refused = parse(text).expect_err(text);

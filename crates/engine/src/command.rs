@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::Record;
 use adjourn_types::{
     AttributeSet, BuryReason, Filter, IfExists, JobId, Lease, Millis, Overlap, PolicyChange, RetryDefaults,
-    SessionId, SessionSecret, SkipReason, States, When,
+    ScheduleBefore, SessionId, SessionSecret, SkipReason, States, When,
 };
 
 /// One step of the state machine. Each has exactly one [`Outcome`](super::Outcome).
@@ -470,15 +470,6 @@ pub struct NewSchedule<'a> {
     pub body: &'a [u8],
 }
 
-/// What a new content of a schedule was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScheduleBefore {
-    /// How often it was set.
-    pub version: u32,
-    /// Its next instant. A firing changes it: so no instant is lost or fired twice around a set.
-    pub next: Option<Millis>,
-}
-
 /// An instant of a schedule has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tick {
@@ -488,6 +479,8 @@ pub struct Tick {
     pub skipped: Option<SkippedInstants>,
     /// The next instant from now on; `None` if there is none.
     pub next: Option<Millis>,
+    /// It has no next one if it pushes a job at so many instants now; `None` for no such number.
+    pub left: Option<u64>,
 }
 
 /// Instants that a schedule does not fire.

@@ -84,7 +84,7 @@ pub use capture::state_metadata::{
 pub use clock::{Moment, Timeline};
 pub use command::{
     BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, JobTemplate, KeyedJob, NewFiring,
-    NewJob, NewSchedule, ScheduleBefore, Share, SkippedInstants, Tick, TopicOrder,
+    NewJob, NewSchedule, Share, SkippedInstants, Tick, TopicOrder,
 };
 pub use entry::{Entry, EntryBuilder, EntryError};
 pub use events::{JobEvent, JobEventKind};

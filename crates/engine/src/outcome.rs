@@ -3,7 +3,7 @@
 use super::place::BodyRef;
 use adjourn_types::{
     Backoff, BuryReason, Fence, Firing, JobHistory, JobId, JobState, Lease, Millis, Overlap, PausedBy,
-    SessionId, TopicId, TopicName,
+    SessionId, SkipReason, TopicId, TopicName,
 };
 
 /// The result of applying one entry.
@@ -77,9 +77,11 @@ pub enum Outcome {
         schedule: JobId,
         /// How often it was set.
         version: u32,
+        /// Its next instant; `None` if there is none.
+        next: Option<Millis>,
     },
-    /// Schedule fire: the job of each firing; `None` if it was skipped.
-    Fired(Vec<Option<JobId>>),
+    /// Schedule fire: the job of each firing, or why it was skipped.
+    Fired(Vec<Result<JobId, SkipReason>>),
     /// Session lapse and close: the session still holds leases. The command must be repeated to give them back.
     Lapsing {
         /// Number of leases left.

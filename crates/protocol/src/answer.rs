@@ -8,6 +8,7 @@ use super::response::{
     BackupReady, ClusterReport, Delivered, JobReport, Leased, PushResult, Response, SettleResult,
     StatsReport, TopicReport, TopicSettings, Welcome,
 };
+use super::schedule::{ListedSchedule, ScheduleReport};
 use adjourn_types::{JobId, JobState, Millis};
 
 /// One job that was changed.
@@ -52,6 +53,21 @@ pub struct Kicked(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted(pub u64);
 
+/// A schedule that was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// Its id.
+    pub schedule: JobId,
+    /// How often it was set.
+    pub version: u32,
+    /// Its next instant; `None` if there is none.
+    pub next: Option<Millis>,
+}
+
+/// The job that a schedule pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduleRan(pub JobId);
+
 /// Each type with the response that carries it. Any other response is the error.
 macro_rules! carried {
     ($($response:pat => $type:ty = $carried:expr;)+) => {
@@ -89,4 +105,8 @@ carried! {
     Response::BackupReady(ready) => BackupReady = ready;
     Response::BackupData(data) => Bytes = data;
     Response::Cluster(report) => ClusterReport = *report;
+    Response::Scheduled { schedule, version, next } => Scheduled = Scheduled { schedule, version, next };
+    Response::Schedule(report) => ScheduleReport = *report;
+    Response::Schedules(schedules) => Vec<ListedSchedule> = schedules;
+    Response::ScheduleRan { job } => ScheduleRan = ScheduleRan(job);
 }

@@ -13,8 +13,10 @@ use super::layout::frames;
 use super::response::Response;
 use super::wire::Reader;
 use super::{
-    RequestId, backup, browse, cluster, connections, counts, job, policy, push, reserve, session, settle,
+    RequestId, backup, browse, cluster, connections, counts, job, policy, push, reserve, schedule, session,
+    settle,
 };
+use adjourn_types::JobId;
 
 impl Response {
     /// The number of the message.
@@ -42,6 +44,10 @@ impl Response {
             Self::BackupReady(_) => ResponseOpcode::BackupReady,
             Self::BackupData(_) => ResponseOpcode::BackupData,
             Self::Cluster(_) => ResponseOpcode::ClusterReport,
+            Self::Scheduled { .. } => ResponseOpcode::Scheduled,
+            Self::Schedule(_) => ResponseOpcode::Schedule,
+            Self::Schedules(_) => ResponseOpcode::Schedules,
+            Self::ScheduleRan { .. } => ResponseOpcode::ScheduleRan,
             Self::GoingAway { .. } => ResponseOpcode::GoingAway,
             Self::Error(_) => ResponseOpcode::Error,
         }
@@ -74,6 +80,12 @@ impl Response {
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
             Self::BackupData(data) => backup::encode_data(data, out),
             Self::Cluster(report) => cluster::encode_report(report, out),
+            Self::Scheduled { schedule, version, next } => {
+                schedule::encode_scheduled(*schedule, *version, *next, out);
+            }
+            Self::Schedule(report) => schedule::encode_report(report, out),
+            Self::Schedules(schedules) => schedule::encode_list(schedules, out),
+            Self::ScheduleRan { job } => frames::ScheduleRan { job: job.0 }.put(out),
             Self::GoingAway { message, reason } => session::encode_going_away(message, *reason, out),
             Self::Error(error) => session::encode_error(error, out),
             Self::Done | Self::Subscribed => {}
@@ -109,6 +121,15 @@ impl Response {
             ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),
             ResponseOpcode::BackupData => Self::BackupData(backup::decode_data(reader)?),
             ResponseOpcode::ClusterReport => Self::Cluster(Box::new(cluster::decode_report(reader)?)),
+            ResponseOpcode::Scheduled => {
+                let (schedule, version, next) = schedule::decode_scheduled(reader)?;
+                Self::Scheduled { schedule, version, next }
+            }
+            ResponseOpcode::Schedule => Self::Schedule(Box::new(schedule::decode_report(reader)?)),
+            ResponseOpcode::Schedules => Self::Schedules(schedule::decode_list(reader)?),
+            ResponseOpcode::ScheduleRan => {
+                Self::ScheduleRan { job: JobId(frames::ScheduleRan::take(reader)?.job) }
+            }
             ResponseOpcode::Error => Self::Error(session::decode_error(reader)?),
         })
     }

@@ -55,6 +55,14 @@ opcodes! {
         BackupData = 0xE1, "BACKUP_DATA";
         /// The members of the cluster, as one node sees them.
         ClusterReport = 0xF0, "CLUSTER_REPORT";
+        /// A schedule is set.
+        Scheduled = 0xF8, "SCHEDULED";
+        /// One schedule as it stands.
+        Schedule = 0xF9, "SCHEDULE";
+        /// A page of schedules.
+        Schedules = 0xFA, "SCHEDULES";
+        /// A schedule pushed a job.
+        ScheduleRan = 0xFB, "SCHEDULE_RAN";
         /// The request failed as a whole.
         Error = 0xFF, "ERROR";
     }
@@ -250,6 +258,36 @@ pub(crate) mod choices {
         /// The job with its key waits for the new due time; `job` is the id of that one.
         pub(crate) const POSTPONED: u8 = 4;
     }
+    /// Why a schedule does not fire at present.
+    pub(crate) mod paused {
+        /// It fires.
+        pub(crate) const NOT_PAUSED: u8 = 0;
+        /// A user paused it.
+        pub(crate) const USER: u8 = 1;
+        /// Too many of its jobs failed one after another.
+        pub(crate) const FAILURES: u8 = 2;
+    }
+    /// What became of an instant of a schedule.
+    pub(crate) mod fired {
+        /// It pushed the job, which has not ended.
+        pub(crate) const PUSHED: u8 = 0;
+        /// It pushed the job, and a consumer finished that.
+        pub(crate) const FINISHED: u8 = 1;
+        /// It pushed the job, and that was buried, or moved to the dead letters.
+        pub(crate) const FAILED: u8 = 2;
+        /// It pushed the job, and that was deleted or replaced.
+        pub(crate) const DELETED: u8 = 3;
+        /// It pushed the job, and that expired, or was dropped because it was late.
+        pub(crate) const EXPIRED: u8 = 4;
+        /// It was skipped: it had passed when the schedule was looked at.
+        pub(crate) const MISSED: u8 = 5;
+        /// It was skipped: an earlier job had not ended.
+        pub(crate) const OVERLAP: u8 = 6;
+        /// It was skipped: the topic's policy, or a limit of the queue, did not allow the job.
+        pub(crate) const REFUSED: u8 = 7;
+        /// It was skipped: the topic has a job with the key, which may be buried or remembered.
+        pub(crate) const KEY_TAKEN: u8 = 8;
+    }
 }
 
 /// Sets of bits.
@@ -303,6 +341,13 @@ pub(crate) mod bits {
         pub(crate) const BACKOFF: u16 = 1 << 7;
         /// How long it is remembered.
         pub(crate) const DEDUPE_RETENTION: u16 = 1 << 8;
+    }
+    /// What is so of a schedule.
+    pub(crate) mod schedule_marks {
+        /// Its next instant has come, and is about to be fired.
+        pub(crate) const COME: u8 = 1 << 0;
+        /// Its next instant has come, and waits until an earlier job has ended.
+        pub(crate) const HELD: u8 = 1 << 1;
     }
     /// What is so of a topic.
     pub(crate) mod topic_marks {

@@ -6,9 +6,8 @@ use bytes::{Bytes, BytesMut};
 
 use super::codes::bits::edited;
 use super::decode_error::DecodeError;
-use super::field::{Field, JobRef, Subject, check_when};
+use super::field::{Field, JobRef, Subject, check_ttr, check_when};
 use super::layout::frames;
-use super::push::check_ttr;
 use super::wire::{Reader, in_range, mark, not_longer, when, when_fields};
 use adjourn_types::{AttributeSet, Attributes, When};
 

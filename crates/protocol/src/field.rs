@@ -10,7 +10,7 @@ use super::decode_error::DecodeError;
 use super::wire::{
     self, Fixed, Reader, in_range, mark, not_longer, put_text8, put_topic8, text, when, when_fields,
 };
-use adjourn_types::limits::DELAY_MS_MAX;
+use adjourn_types::limits::{DELAY_MS_MAX, TTR_MS_MAX, TTR_MS_MIN};
 use adjourn_types::{JobId, Key, Lease, TopicName, When};
 
 /// What a request names of the queue: there its right is needed.
@@ -139,6 +139,11 @@ pub(super) fn check_when(when: When) -> Result<(), DecodeError> {
         When::After(delay_ms) => in_range(delay_ms, 0..=DELAY_MS_MAX, "due_ms"),
         When::At(_) => Ok(()),
     }
+}
+
+/// A time to run; 0 stands for another's choice.
+pub(super) fn check_ttr(ttr_ms: u32) -> Result<(), DecodeError> {
+    if ttr_ms == 0 { Ok(()) } else { in_range(ttr_ms, TTR_MS_MIN..=TTR_MS_MAX, "ttr_ms") }
 }
 
 fn topic8(reader: &mut Reader<'_>) -> Result<TopicName, DecodeError> {

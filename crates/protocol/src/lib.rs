@@ -27,12 +27,13 @@ mod push;
 pub mod request;
 mod reserve;
 pub mod response;
+pub mod schedule;
 mod session;
 mod settle;
 mod wire;
 
 pub use advance::Advance;
-pub use answer::{Changed, Counted, Kicked, Page, Step};
+pub use answer::{Changed, Counted, Kicked, Page, ScheduleRan, Scheduled, Step};
 pub use browse::{Bulk, Change, List};
 pub use codes::ResponseOpcode;
 pub use connections::{ConnectionList, ConnectionReport};
@@ -49,6 +50,9 @@ pub use response::{
     BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,
     Response, Resume, Role, SettleResult, StageReport, StatsReport, TopicReport, TopicSettings, Totals,
     Welcome,
+};
+pub use schedule::{
+    IfVersion, JobTemplate, ListedSchedule, ScheduleList, ScheduleReport, ScheduleSet, ScheduleState,
 };
 pub use session::{Hello, MAGIC, heartbeat_ms, negotiate};
 pub use settle::ReleaseKind;

@@ -7,11 +7,11 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use super::codes::choices::outcome;
 use super::decode_error::DecodeError;
 use super::error::ErrorCode;
-use super::field::{Field, Subject, check_when};
+use super::field::{Field, Subject, check_ttr, check_when};
 use super::layout::{frames, records};
 use super::response::PushResult;
 use super::wire::{self, Reader, in_range, key_bytes, not_longer, some_not_more, when, when_fields};
-use adjourn_types::limits::{PUSH_JOBS_MAX, TTR_MS_MAX, TTR_MS_MIN};
+use adjourn_types::limits::PUSH_JOBS_MAX;
 use adjourn_types::{Attributes, IfExists, JobId, Key, Millis, TopicName, When};
 
 /// Jobs for one topic, each with its own outcome.
@@ -178,11 +178,6 @@ fn job_of_record(job: records::NewJob<Bytes>) -> Result<NewJob, DecodeError> {
         attributes: Attributes::unchecked(job.attributes),
         body: job.body,
     })
-}
-
-/// A time to run; 0 stands for another's choice.
-pub(super) fn check_ttr(ttr_ms: u32) -> Result<(), DecodeError> {
-    if ttr_ms == 0 { Ok(()) } else { in_range(ttr_ms, TTR_MS_MIN..=TTR_MS_MAX, "ttr_ms") }
 }
 
 /// A time to run in milliseconds; 0 stands for `None`.

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::connections::{ConnectionList, ConnectionReport};
 use super::error::{ErrorCode, ErrorReply};
 pub use super::layout::records::Totals;
+use super::schedule::{ListedSchedule, ScheduleReport};
 use adjourn_types::limits::TTR_LEFT_MS_MIN;
 use adjourn_types::{
     Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, RetryDefaults, SessionId,
@@ -93,6 +94,24 @@ pub enum Response {
     BackupData(Bytes),
     /// To `CLUSTER_STATUS`.
     Cluster(Box<ClusterReport>),
+    /// To `SCHEDULE_SET`.
+    Scheduled {
+        /// Its id.
+        schedule: JobId,
+        /// How often it was set.
+        version: u32,
+        /// Its next instant; `None` if there is none.
+        next: Option<Millis>,
+    },
+    /// To `SCHEDULE_SHOW`.
+    Schedule(Box<ScheduleReport>),
+    /// To `SCHEDULE_LIST`. There is no further page if there are fewer than were asked for.
+    Schedules(Vec<ListedSchedule>),
+    /// To `SCHEDULE_RUN`: it pushed this job.
+    ScheduleRan {
+        /// The job's id.
+        job: JobId,
+    },
     /// Unasked, request id 0: the server is about to close. No new work is taken on this connection.
     GoingAway {
         /// Why, for a person.
@@ -202,7 +221,11 @@ impl Response {
                 Self::BackupData(data) => data.len(),
                 Self::Bulked { cursor, .. } => cursor.len(),
                 Self::TopicSettings(settings) => PART_BYTES + settings.policy.encode().len(),
-                Self::Pong { .. }
+                Self::Schedule(report) => report.weight_bytes(),
+                Self::Schedules(schedules) => schedules.iter().map(ListedSchedule::weight_bytes).sum(),
+                Self::Scheduled { .. }
+                | Self::ScheduleRan { .. }
+                | Self::Pong { .. }
                 | Self::Done
                 | Self::Subscribed
                 | Self::Changed { .. }

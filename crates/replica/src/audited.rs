@@ -20,6 +20,12 @@ pub(super) fn about(request: &mut Request) -> String {
         Request::Disconnect { connection, .. } => format!("connection {connection}"),
         Request::ClusterAdd { address } => address.clone(),
         Request::ClusterRemove { node } | Request::ClusterTransfer { node } => format!("node {node}"),
+        Request::ScheduleSet(set) => of_schedule(&set.topic, &set.name),
+        Request::ScheduleShow { topic, name }
+        | Request::ScheduleDelete { topic, name }
+        | Request::SchedulePause { topic, name }
+        | Request::ScheduleResume { topic, name }
+        | Request::ScheduleRun { topic, name } => of_schedule(topic, name),
         request => match request.subject() {
             Subject::Topic(topic) => of_topic(topic),
             Subject::Topics(topics) => of_topics(topics),
@@ -31,6 +37,10 @@ pub(super) fn about(request: &mut Request) -> String {
 
 fn of_topic(topic: &TopicName) -> String {
     format!("topic {topic}")
+}
+
+fn of_schedule(topic: &TopicName, name: &str) -> String {
+    format!("topic {topic} schedule {name}")
 }
 
 fn of_topics(topics: &[TopicName]) -> String {

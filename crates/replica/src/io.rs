@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::account::{HeldMemory, MemoryAccount};
+use adjourn_calendar::ZoneData;
 use adjourn_engine::CapturedSessions;
 use adjourn_protocol::{Request, RequestId, RequestOpcode, Response};
 use adjourn_raft::{Message, Wanted};
 use adjourn_storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, LogEntry, PersistBatch, PinnedBackup, Restored, StorageError,
 };
-use adjourn_types::{Access, Lease, Member, Millis, RetryDefaults, SessionSecret};
+use adjourn_types::{Access, JobId, Lease, Member, Millis, RetryDefaults, SessionSecret};
 
 /// The machine's two clocks, read at the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub struct ReplicaConfig {
     pub session_grace_ms: u64,
     /// The retry defaults of the queue while this node leads.
     pub retry_defaults: RetryDefaults,
+    /// The zone data by which this node decides when schedules fire, while it leads.
+    pub zones: ZoneData,
     /// Unsent bytes per connection before grants and reads pause.
     pub output_bytes_max: usize,
     /// Bytes that may be proposed and not yet committed, in all. Above this, pushes get `BUSY`; above twice as many, so do
@@ -455,6 +458,13 @@ pub enum Notice {
     Unreadable {
         /// The place, the reason and the remedy.
         what: String,
+    },
+    /// A schedule whose instant has come is not fired: this node cannot read its rules.
+    ScheduleUnreadable {
+        /// The schedule.
+        schedule: JobId,
+        /// Why it is not fired.
+        why: String,
     },
     /// The wall clock was set. Delays and leases are unaffected; absolute times follow it.
     ClockStepped {

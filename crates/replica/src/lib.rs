@@ -223,7 +223,9 @@ impl Replica {
             }
             self.apply_committed()?;
             let Self { node, group, leader, .. } = self;
-            if !leader.as_mut().is_some_and(|leader| leader.propose(node, group)) {
+            let Some(leader) = leader else { break };
+            leader.fire_schedules(node, group);
+            if !leader.propose(node, group) {
                 break;
             }
         }

@@ -119,6 +119,7 @@ fn check_new_topics(
             std::iter::once(topic).chain(&change.set.dead_letters).collect()
         }
         Request::Bulk(Bulk { change: Change::Move { to }, .. }) => vec![to],
+        Request::ScheduleSet(set) => vec![&set.topic],
         _ => return Ok(()),
     };
     let Some(limits) = limits else { return Ok(()) };
@@ -202,6 +203,8 @@ fn scope(right: Right, request: &mut Request) -> Scope<'_> {
         Request::ClusterStatus => Scope::Cluster,
         Request::Push(push) => of_push(right, push),
         Request::TopicSet(set) => of_settings(right, set),
+        // Its jobs are pushed, as if the client did it.
+        Request::ScheduleSet(set) => Scope::TopicsBy(vec![(right, &set.topic), (Right::Push, &set.topic)]),
         Request::Bulk(Bulk { filter, change: Change::Move { to }, .. }) => match &filter.topic {
             None => Scope::All(vec![(Right::Push, to)]),
             Some(from) => Scope::TopicsBy(vec![(right, from), (Right::Push, to)]),

@@ -493,6 +493,9 @@ impl Core {
                     self.next_unreadable = now + UNREADABLE_LINE_EVERY;
                 }
             }
+            Notice::ScheduleUnreadable { schedule, why } => {
+                warn!(%schedule, %why, "a schedule is not fired: its rules cannot be read on this node");
+            }
             Notice::ClockStepped { by_ms } => {
                 warn!(
                     by_ms,

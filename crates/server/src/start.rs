@@ -1,10 +1,13 @@
 //! From stored data to a running replica: recovery of the state.
 
+use std::path::Path;
+
 use tracing::info;
 
 use super::clock::Clock;
 use super::config::{ClockChoice, Config};
 use super::{ServerError, entropy};
+use adjourn_calendar::{SYSTEM_ZONES, ZoneData};
 use adjourn_replica::{MemoryAccount, PeerInfo, Recovery, Replica, ReplicaConfig};
 use adjourn_storage::folder::{DiskFolder, Folder, SimulatedFolder};
 use adjourn_storage::{
@@ -187,6 +190,7 @@ fn replica_config(
         heartbeat_ms: config.heartbeat_ms,
         session_grace_ms: config.session_grace_ms,
         retry_defaults: config.retry_defaults.clone(),
+        zones: ZoneData::newest(Path::new(SYSTEM_ZONES)),
         output_bytes_max: config.output_bytes_max,
         uncommitted_bytes_max: config.uncommitted_bytes_max,
         memory_max_bytes: config.memory_max_bytes,

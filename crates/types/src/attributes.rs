@@ -16,6 +16,7 @@
 //! | 7 | created at | milliseconds `u64`, what the producer says |
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
+//! | 10 | schedule rules | as in the protocol; only in the record of a schedule |
 
 mod edit;
 mod error;
@@ -54,6 +55,8 @@ pub mod tag {
     /// A postponed job is due at the latest this long after its first push. Not critical: only a push that postpones uses
     /// it, and a server that does not know it cannot postpone.
     pub const POSTPONE_MAX: u16 = 9;
+    /// When a schedule fires. Only the record of a schedule has it: its jobs do not.
+    pub const SCHEDULE_RULES: u16 = 10;
 }
 
 /// The first kind of an expiry that this version does not know.
@@ -179,6 +182,16 @@ impl Attributes {
     /// The elements as (tag, value).
     pub fn iter(&self) -> impl Iterator<Item = (u16, &[u8])> {
         Elements(&self.0).filter_map(Result::ok)
+    }
+
+    /// This list without the elements of a tag.
+    #[must_use]
+    pub fn without(&self, tag: u16) -> Self {
+        let mut bytes = Vec::new();
+        self.iter()
+            .filter(|(found, _)| *found != tag)
+            .for_each(|(found, value)| put(&mut bytes, found, value));
+        Self(bytes.into())
     }
 
     /// The headers as (name, value), in the order in which they were written.

@@ -37,7 +37,10 @@ pub use member::{FEATURE_KICK_MANY, FEATURE_LEVEL, Member};
 pub use names::{Key, NameError, TopicName, is_host_and_port};
 pub use retry_defaults::RetryDefaults;
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
-pub use schedule::{Fired, Firing, JobEnd, Missed, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, SkipReason};
+pub use schedule::{
+    Dst, Fired, Firing, JobEnd, Missed, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, SCHEDULE_MISSED_DEFAULT,
+    ScheduleBefore, ScheduleRules, SkipReason,
+};
 pub use secret::Secret;
 pub use template::{Piece, Placeholder, Template, TemplateError};
 pub use time::{Millis, When, whole_ms};

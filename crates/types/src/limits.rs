@@ -165,3 +165,18 @@ pub const PEER_ADDRESS_BYTES_MAX: usize = 255;
 pub const PEER_FRAME_BYTES_MAX: usize = ENTRY_BYTES_MAX + (1 << 20);
 /// Largest frame between nodes before their handshake is complete, in bytes.
 pub const PEER_FRAME_BYTES_MAX_BEFORE_WELCOME: usize = 4096;
+
+/// Longest name of a schedule, in bytes.
+pub const SCHEDULE_NAME_BYTES_MAX: usize = 255;
+/// Longest text that says when a schedule fires, in bytes.
+pub const SCHEDULE_WHEN_BYTES_MAX: usize = 2048;
+/// Longest name of a time zone, in bytes.
+pub const SCHEDULE_ZONE_BYTES_MAX: usize = 64;
+/// Longest note on a schedule, in bytes.
+pub const SCHEDULE_NOTE_BYTES_MAX: usize = 256;
+/// Most instants of a schedule that are fired late.
+pub const SCHEDULE_MISSED_MAX: u32 = 1000;
+/// Longest jitter of a schedule, in milliseconds: a day.
+pub const SCHEDULE_JITTER_MS_MAX: u32 = 86_400_000;
+/// Most schedules on one page of a list.
+pub const SCHEDULES_LISTED_MAX: u32 = 256;

@@ -1,6 +1,8 @@
 //! Schedules: what they do at an instant, and what became of it.
 
-use super::{JobId, Millis};
+use std::num::{NonZeroU32, NonZeroU64};
+
+use super::{JobId, Key, Millis};
 
 /// Most entries in the history of a schedule.
 pub const SCHEDULE_HISTORY_MAX: usize = 20;
@@ -21,6 +23,32 @@ pub enum Overlap {
     Replace = 3,
 }
 
+impl Overlap {
+    /// What has this number on the wire and on disk.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        [Self::Allow, Self::Skip, Self::QueueOne, Self::Replace].into_iter().find(|one| *one as u8 == number)
+    }
+}
+
+/// How a cron expression follows the changes of the clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Dst {
+    /// As cron(8): a fixed time that is skipped fires at once after the gap, a repeated one fires once. If the hour or the minute is a
+    /// wildcard, the expression follows real time, as with [`Self::Literal`].
+    #[default]
+    Vixie = 0,
+    /// A skipped time does not fire, a repeated one fires twice.
+    Literal = 1,
+}
+
+impl Dst {
+    /// What has this number on the wire and on disk.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        [Self::Vixie, Self::Literal].into_iter().find(|one| *one as u8 == number)
+    }
+}
+
 /// Which of the instants that passed unnoticed are fired late: all members were down, the schedule was paused, or the clock
 /// was set forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -35,6 +63,51 @@ pub enum Missed {
     /// All of them, up to a number.
     All = 2,
 }
+
+impl Missed {
+    /// What has this number on the wire and on disk.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        [Self::None, Self::Last, Self::All].into_iter().find(|one| *one as u8 == number)
+    }
+}
+
+/// When a schedule fires, and what it does then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScheduleRules {
+    /// A cron expression, `@daily` and the like, `@every` with a duration, or `@at` with times.
+    pub when: String,
+    /// The IANA name of the time zone of a cron expression; empty means UTC.
+    pub zone: String,
+    /// What happens when the clocks of the zone are changed.
+    pub dst: Dst,
+    /// From when `@every` counts; `None`: from when the schedule is set first.
+    pub origin: Option<Millis>,
+    /// It does not fire before this time.
+    pub start: Option<Millis>,
+    /// It does not fire after this time.
+    pub end: Option<Millis>,
+    /// It ends when it has pushed a job at so many instants.
+    pub count: Option<NonZeroU64>,
+    /// A job is due up to this long after its instant, in milliseconds.
+    pub jitter_ms: u32,
+    /// Which of the instants that passed unnoticed are fired late.
+    pub missed: Missed,
+    /// Only those that are no longer ago than this, in milliseconds.
+    pub window_ms: Option<NonZeroU64>,
+    /// With [`Missed::All`]: at most so many, the last ones; `None` for [`SCHEDULE_MISSED_DEFAULT`].
+    pub missed_max: Option<NonZeroU32>,
+    /// What it does while an earlier job has not ended.
+    pub overlap: Overlap,
+    /// It is paused after this many failures in a row; 0 for never.
+    pub failures_max: u32,
+    /// The key of its jobs; `None`: its name, `@`, and the instant in milliseconds.
+    pub key: Option<Key>,
+    /// For people.
+    pub note: String,
+}
+
+/// How many missed instants are fired late with [`Missed::All`], unless the rules say it.
+pub const SCHEDULE_MISSED_DEFAULT: u32 = 100;
 
 /// How a job of a schedule ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +181,18 @@ impl Fired {
             _ => None,
         }
     }
+}
+
+/// What a new content of a schedule was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ScheduleBefore {
+    /// Its id.
+    pub schedule: JobId,
+    /// How often it was set.
+    pub version: u32,
+    /// Its next instant. A firing changes it: so no instant is lost or fired twice around a set.
+    pub next: Option<Millis>,
 }
 
 /// Why a schedule does not fire at present.

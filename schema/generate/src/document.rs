@@ -8,7 +8,7 @@ use crate::schema::{Element, ElementKind, Elements, Field, Frame, Item, Kind, Sc
 
 const DOCUMENT: &str = "protocol.md";
 /// Frames and records that have a table of their own; the text describes the others.
-const WITH_TABLE: [&str; 21] = [
+const WITH_TABLE: [&str; 28] = [
     "HELLO",
     "WELCOME",
     "PUSH",
@@ -30,6 +30,13 @@ const WITH_TABLE: [&str; 21] = [
     "node",
     "ERROR",
     "stage",
+    "SCHEDULE_SET",
+    "schedule_rules",
+    "job_template",
+    "SCHEDULE",
+    "schedule_state",
+    "firing",
+    "SCHEDULE_LIST",
 ];
 
 pub(crate) fn outputs(schema: &Schema) -> Vec<Output> {

@@ -398,6 +398,11 @@ impl Schema {
         self.records.iter().filter(is_used)
     }
 
+    /// Whether the record of this name stands in frames of one side.
+    pub fn has_record(&self, side: Side, name: &str) -> bool {
+        self.records_of(side).any(|record| record.name == name)
+    }
+
     /// The frames of one side.
     pub fn frames(&self, side: Side) -> &[Frame] {
         match side {

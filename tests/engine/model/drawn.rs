@@ -127,9 +127,10 @@ fn fire() -> impl Strategy<Value = Action> {
     let firings = proptest::collection::vec((later, weighted(0.5, 0..3_usize)), 0..3);
     let next = weighted(0.95, prop_oneof![4 => 1..100_u64, 1 => 1..90_000_u64]);
     let kinds = (proptest::bool::weighted(0.15), rarely(), rarely());
+    let next = (next, weighted(0.1, 1..3_u64));
     (0..4_usize, kinds, weighted(0.2, (0..9_u64, 1..9_u64)), firings, next).prop_map(
-        |(nth, (by_hand, is_stale, is_wrong), skipped, firings, next)| {
-            Action::Fire(Fire { nth, by_hand, is_stale, is_wrong, skipped, firings, next })
+        |(nth, (by_hand, is_stale, is_wrong), skipped, firings, (next, left))| {
+            Action::Fire(Fire { nth, by_hand, is_stale, is_wrong, skipped, firings, next, left })
         },
     )
 }

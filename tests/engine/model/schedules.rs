@@ -1,12 +1,12 @@
 //! Schedules in the model.
 
 use adjourn_engine::{
-    Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject,
-    ScheduleBefore, ScheduleView, Tick,
+    Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject, ScheduleView,
+    Tick,
 };
 use adjourn_types::{
-    Fired, Firing, IfExists, JobEnd, JobId, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, SkipReason,
-    TopicId, When,
+    Fired, Firing, IfExists, JobEnd, JobId, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, ScheduleBefore,
+    SkipReason, TopicId, When,
 };
 
 use super::naive::{Job, Model, State, Time, topic_id};
@@ -64,7 +64,11 @@ impl Schedule {
 
     /// What a command that sets it anew has to have seen.
     pub(crate) fn as_before(&self) -> ScheduleBefore {
-        ScheduleBefore { version: self.version, next: (!self.is_over).then_some(Millis(self.next)) }
+        ScheduleBefore {
+            schedule: JobId(self.id),
+            version: self.version,
+            next: (!self.is_over).then_some(Millis(self.next)),
+        }
     }
 
     /// When its next instant comes by itself.
@@ -80,7 +84,8 @@ impl Schedule {
     fn note(&mut self, firing: Firing) {
         let runs = |firing: &Firing| matches!(firing.what, Fired::Pushed { end: None, .. });
         if self.history.len() == SCHEDULE_HISTORY_MAX {
-            self.history.remove(self.history.iter().position(|firing| !runs(firing)).unwrap_or(0));
+            let is_first_the_last = self.history.iter().rposition(runs) == Some(0);
+            self.history.remove(usize::from(is_first_the_last));
         }
         self.history.push(firing);
     }
@@ -99,8 +104,13 @@ impl Model {
                 self.fire_schedule(schedule.0, *record_checksum, tick.as_ref(), firings, template)
             }
             Command::SchedulePause { schedule, paused } => {
-                let schedule = self.schedule_mut(schedule.0).ok_or(Reject::NotFound)?;
+                let schedule_id = schedule.0;
+                let schedule = self.schedule_mut(schedule_id).ok_or(Reject::NotFound)?;
                 (schedule.paused, schedule.failures) = (paused.then_some(PausedBy::User), 0);
+                schedule.is_held = false;
+                if !paused {
+                    self.hold_if_blocked(schedule_id);
+                }
                 Ok(Outcome::Done)
             }
             Command::ScheduleDelete { schedule } => {
@@ -138,8 +148,9 @@ impl Model {
         (schedule.priority, schedule.ttr_ms) = (new.priority, new.ttr_ms);
         (schedule.overlap, schedule.failures_max, schedule.failures) = (new.overlap, new.failures_max, 0);
         schedule.version += 1;
+        schedule.paused = schedule.paused.filter(|by| *by != PausedBy::Failures);
         schedule.set_next(new.next);
-        Ok(Outcome::ScheduleSet { schedule: JobId(schedule.id), version: schedule.version })
+        Ok(Outcome::ScheduleSet { schedule: JobId(schedule.id), version: schedule.version, next: new.next })
     }
 
     fn fire_schedule(
@@ -179,7 +190,7 @@ impl Model {
                 Ok(job) => Fired::Pushed { job, end: None },
                 Err(reason) => Fired::Skipped { last: instant, instants: 1, reason },
             };
-            outcomes.push(fired.ok());
+            outcomes.push(fired);
             let schedule = self.schedule_mut(id).expect("it is not deleted meanwhile");
             schedule.note(Firing { instant, at, what });
         }
@@ -187,8 +198,9 @@ impl Model {
             schedule.note(skipped);
         }
         if let (Some(tick), Some(schedule)) = (tick, self.schedule_mut(id)) {
-            schedule.fired += outcomes.iter().flatten().count() as u64;
-            schedule.set_next(tick.next);
+            let fired = outcomes.iter().flatten().count() as u64;
+            schedule.fired += fired;
+            schedule.set_next(if tick.left.is_some_and(|left| fired >= left) { None } else { tick.next });
         }
         Ok(Outcome::Fired(outcomes))
     }
@@ -246,7 +258,8 @@ impl Model {
             Fired::Pushed { job, end: None } => Some(job),
             _ => None,
         });
-        pushed.map(|job| self.find(job.0).clone()).collect()
+        let running = pushed.map(|job| self.find(job.0).clone());
+        running.filter(|job| job.topic == schedule.topic).collect()
     }
 
     /// The first schedule whose instant has come, behind that as a stamp.

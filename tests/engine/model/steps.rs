@@ -10,11 +10,11 @@ use std::sync::LazyLock;
 
 use adjourn_engine::{
     BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, JobTemplate, KeyedJob, NewFiring,
-    NewJob, NewSchedule, Record, ScheduleBefore, Share, SkippedInstants, Tick, TopicOrder,
+    NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
 };
 use adjourn_types::{
-    AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, Overlap, SessionId,
-    SessionSecret, SkipReason, When,
+    AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, Overlap,
+    ScheduleBefore, SessionId, SessionSecret, SkipReason, When,
 };
 
 use super::policies::{CHANGES, DEFAULTS};
@@ -90,6 +90,7 @@ pub(crate) struct Fire {
     pub(super) firings: Vec<(i64, Option<usize>)>,
     /// After the wall clock.
     pub(super) next: Option<u64>,
+    pub(super) left: Option<u64>,
 }
 
 /// A due time; on the wall clock it is relative to what that shows.
@@ -209,7 +210,7 @@ pub(crate) struct KnownSchedule {
 impl Default for KnownSchedule {
     /// One that is not there.
     fn default() -> Self {
-        let before = ScheduleBefore { version: 0, next: None };
+        let before = ScheduleBefore { schedule: JobId(1), version: 0, next: None };
         Self { id: JobId(1), topic: "", name: &[], record_checksum: 0, before }
     }
 }
@@ -427,8 +428,8 @@ impl Known {
     fn schedule_before(&self, topic: &str, name: &[u8], is_stale: bool) -> Option<ScheduleBefore> {
         let before = self.schedules.iter().find(|known| known.topic == topic && known.name == name);
         let before = before.map(|known| known.before);
-        let (version, next) = before.map_or((1, None), |before| (before.version + 1, before.next));
-        if is_stale { Some(ScheduleBefore { version, next }) } else { before }
+        let stale = before.unwrap_or(KnownSchedule::default().before);
+        if is_stale { Some(ScheduleBefore { version: stale.version + 1, ..stale }) } else { before }
     }
 
     fn fire(&self, fire: &Fire) -> Command<'_> {
@@ -449,7 +450,7 @@ impl Known {
         Command::ScheduleFire {
             schedule,
             record_checksum: record_checksum ^ u32::from(fire.is_stale),
-            tick: (!fire.by_hand).then_some(Tick { instant, skipped, next }),
+            tick: (!fire.by_hand).then_some(Tick { instant, skipped, next, left: fire.left }),
             firings: firings.collect(),
             template: JobTemplate { attributes: &[], body: &BODY[..2] },
         }

@@ -8,7 +8,7 @@ use super::kind::{self, Elements, Fields};
 use super::payload::{Message, Record};
 
 /// Every request.
-pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 42] = [
+pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 49] = [
     hello,
     ping,
     goodbye,
@@ -51,10 +51,17 @@ pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 42] = [
     cluster_add,
     cluster_remove,
     cluster_transfer,
+    schedule_set,
+    schedule_show,
+    schedule_list,
+    schedule_delete,
+    schedule_pause,
+    schedule_resume,
+    schedule_run,
 ];
 
 /// Every response.
-pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 24] = [
+pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 28] = [
     welcome,
     pong,
     done,
@@ -78,6 +85,10 @@ pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 24] = [
     backup_ready,
     backup_data,
     cluster_report,
+    scheduled,
+    schedule,
+    schedules,
+    schedule_ran,
     error,
 ];
 
@@ -419,6 +430,66 @@ pub(super) fn cluster_transfer() -> BoxedStrategy<Message> {
     fields.message(0x73)
 }
 
+/// Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
+pub(super) fn schedule_set() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_SET");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("name", kind::text("name", 1, 1..=255));
+    fields.add("rules", kind::part(schedule_rules_record()));
+    fields.add("template", kind::part(job_template_record()));
+    fields.late("if_version", kind::any_number(4));
+    fields.message(0x78)
+}
+
+/// Reads one schedule, and what it did of late.
+pub(super) fn schedule_show() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_SHOW");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("name", kind::text("name", 1, 0..=255));
+    fields.message(0x79)
+}
+
+/// Lists the schedules of a topic, a page at a time, in the order in which they were made.
+pub(super) fn schedule_list() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_LIST");
+    fields.add("after", kind::any_number(8));
+    fields.add("schedules_max", kind::number(4, 1..=256));
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.message(0x7a)
+}
+
+/// Forgets a schedule. Its jobs stay.
+pub(super) fn schedule_delete() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_DELETE");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("name", kind::text("name", 1, 0..=255));
+    fields.message(0x7b)
+}
+
+/// Lets a schedule fire no more until it is resumed.
+pub(super) fn schedule_pause() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_PAUSE");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("name", kind::text("name", 1, 0..=255));
+    fields.message(0x7c)
+}
+
+/// Lets a paused schedule fire again. *missed* says what happens to the instants that passed.
+pub(super) fn schedule_resume() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_RESUME");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("name", kind::text("name", 1, 0..=255));
+    fields.message(0x7d)
+}
+
+/// Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays.
+pub(super) fn schedule_run() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_RUN");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("name", kind::text("name", 1, 0..=255));
+    fields.message(0x7e)
+}
+
 /// The answer to HELLO.
 pub(super) fn welcome() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("WELCOME");
@@ -634,6 +705,39 @@ pub(super) fn cluster_report() -> BoxedStrategy<Message> {
     fields.message(0xf0)
 }
 
+/// A schedule is set.
+pub(super) fn scheduled() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULED");
+    fields.add("schedule", kind::any_number(8));
+    fields.add("version", kind::any_number(4));
+    fields.add("next_ms", kind::any_number(8));
+    fields.message(0xf8)
+}
+
+/// One schedule as it stands.
+pub(super) fn schedule() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE");
+    fields.add("state", kind::part(schedule_state_record()));
+    fields.add("rules", kind::part(schedule_rules_record()));
+    fields.add("template", kind::part(job_template_record()));
+    fields.add("history", kind::list(41, 0..=4_294_967_295, firing_record()));
+    fields.message(0xf9)
+}
+
+/// A page of schedules.
+pub(super) fn schedules() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULES");
+    fields.add("schedules", kind::list(102, 0..=4_294_967_295, listed_schedule_record()));
+    fields.message(0xfa)
+}
+
+/// A schedule pushed a job.
+pub(super) fn schedule_ran() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_RAN");
+    fields.add("job", kind::any_number(8));
+    fields.message(0xfb)
+}
+
 /// The request failed as a whole.
 pub(super) fn error() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("ERROR");
@@ -828,6 +932,94 @@ pub(super) fn node_record() -> BoxedStrategy<Record> {
     fields.add("audited", kind::any_number(8));
     fields.add("peer_address", kind::text("peer_address", 1, 0..=255));
     fields.add("client_address", kind::text("client_address", 1, 0..=255));
+    fields.record()
+}
+
+/// When a schedule fires, and what it does then.
+pub(super) fn schedule_rules_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("schedule_rules");
+    fields.add("origin_ms", kind::any_number(8));
+    fields.add("start_ms", kind::any_number(8));
+    fields.add("end_ms", kind::any_number(8));
+    fields.add("count", kind::any_number(8));
+    fields.add("window_ms", kind::any_number(8));
+    fields.add("missed_max", kind::number(4, 0..=1_000));
+    fields.add("jitter_ms", kind::number(4, 0..=86_400_000));
+    fields.add("failures_max", kind::any_number(4));
+    fields.add("dst", kind::choice(1, &[0, 1]));
+    fields.add("missed", kind::choice(1, &[0, 1, 2]));
+    fields.add("overlap", kind::choice(1, &[0, 1, 2, 3]));
+    fields.add("when", kind::text("when", 2, 1..=2_048));
+    fields.add("zone", kind::text("zone", 1, 0..=64));
+    fields.add("key", kind::text("key", 2, 0..=256));
+    fields.add("note", kind::text("note", 2, 0..=256));
+    fields.record()
+}
+
+/// What the jobs of a schedule have in common.
+pub(super) fn job_template_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("job_template");
+    fields.add("priority", kind::any_number(4));
+    fields.add("ttr_ms", kind::number(4, 0..=604_800_000));
+    fields.add("attributes", attributes_elements().and_unknown());
+    fields.add("body", kind::bytes(4, 0..=4_294_967_295));
+    fields.record()
+}
+
+/// Where a schedule stands.
+pub(super) fn schedule_state_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("schedule_state");
+    fields.add("schedule", kind::any_number(8));
+    fields.add("next_ms", kind::any_number(8));
+    fields.add("fired", kind::any_number(8));
+    fields.add("version", kind::any_number(4));
+    fields.add("running", kind::any_number(4));
+    fields.add("failures", kind::any_number(4));
+    fields.add("paused", kind::open_choice(1, &[0, 1, 2]));
+    fields.add("marks", kind::bits(1, 0x03));
+    fields.record()
+}
+
+/// What a schedule did at an instant, or at several ones.
+pub(super) fn firing_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("firing");
+    fields.add("instant_ms", kind::any_number(8));
+    fields.add("last_ms", kind::any_number(8));
+    fields.add("instants", kind::any_number(8));
+    fields.add("at_ms", kind::any_number(8));
+    fields.add("job", kind::any_number(8));
+    fields.add("fired", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8]));
+    fields.record()
+}
+
+/// A schedule on a page of a list.
+pub(super) fn listed_schedule_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("listed_schedule");
+    fields.add("schedule", kind::any_number(8));
+    fields.add("next_ms", kind::any_number(8));
+    fields.add("fired", kind::any_number(8));
+    fields.add("version", kind::any_number(4));
+    fields.add("running", kind::any_number(4));
+    fields.add("failures", kind::any_number(4));
+    fields.add("paused", kind::open_choice(1, &[0, 1, 2]));
+    fields.add("marks", kind::bits(1, 0x03));
+    fields.add("origin_ms", kind::any_number(8));
+    fields.add("start_ms", kind::any_number(8));
+    fields.add("end_ms", kind::any_number(8));
+    fields.add("count", kind::any_number(8));
+    fields.add("window_ms", kind::any_number(8));
+    fields.add("missed_max", kind::number(4, 0..=1_000));
+    fields.add("jitter_ms", kind::number(4, 0..=86_400_000));
+    fields.add("failures_max", kind::any_number(4));
+    fields.add("dst", kind::choice(1, &[0, 1]));
+    fields.add("missed", kind::choice(1, &[0, 1, 2]));
+    fields.add("overlap", kind::choice(1, &[0, 1, 2, 3]));
+    fields.add("when", kind::text("when", 2, 1..=2_048));
+    fields.add("zone", kind::text("zone", 1, 0..=64));
+    fields.add("key", kind::text("key", 2, 0..=256));
+    fields.add("note", kind::text("note", 2, 0..=256));
+    fields.add("topic", kind::text("topic", 1, 0..=255));
+    fields.add("name", kind::text("name", 1, 0..=255));
     fields.record()
 }
 

@@ -51,9 +51,10 @@ pub(super) fn fitted(mut record: Record) -> Record {
             time_to_run(it);
             parts(it);
         }
+        "firing" => firing(it),
         "RESCHEDULE" => delay(it, "due_kind", "due_ms"),
         "expiry" => delay(it, "kind", "ms"),
-        "TOUCH" => time_to_run(it),
+        "TOUCH" | "job_template" => time_to_run(it),
         "RELEASE" => release(it),
         "PUSH" => known_by(it),
         "RESERVE" | "SUBSCRIBE" => weights(it),
@@ -86,6 +87,17 @@ pub(super) fn fitted(mut record: Record) -> Record {
 fn clear_unless(is_said: bool, it: &mut Record, name: &str) {
     if !is_said {
         it.clear(name);
+    }
+}
+
+/// An instant with a job is one instant; one that was skipped has no job.
+fn firing(it: &mut Record) {
+    const SKIPPED: u128 = 5;
+    if it.number("fired") < SKIPPED {
+        it.set("last_ms", it.number("instant_ms"));
+        it.set("instants", 1);
+    } else {
+        it.clear("job");
     }
 }
 

@@ -141,6 +141,7 @@ fn config(node: u64) -> ReplicaConfig {
         heartbeat_ms: 10_000,
         retry_defaults: RetryDefaults::NONE,
         session_grace_ms: 300,
+        zones: adjourn_calendar::ZoneData::bundled(),
         output_bytes_max: 1 << 20,
         uncommitted_bytes_max: 1 << 20,
         memory_max_bytes: 0,

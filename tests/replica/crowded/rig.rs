@@ -73,6 +73,7 @@ impl Rig {
             heartbeat_ms: 10_000,
             retry_defaults: RetryDefaults::NONE,
             session_grace_ms: GRACE_MS,
+            zones: adjourn_calendar::ZoneData::bundled(),
             output_bytes_max: OUTPUT_BYTES_MAX,
             uncommitted_bytes_max: UNCOMMITTED_BYTES_MAX,
             memory_max_bytes: 0,

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use adjourn_protocol::{
-    Advance, Bulk, Change, Edit, ErrorCode, Hello, JobRef, List, NewJob, Push, ReleaseKind, Request,
-    RequestOpcode, Reserve, Response, Resume, StatsReport, Subscribe, TopicSet,
+    Advance, Bulk, Change, Edit, ErrorCode, Hello, IfVersion, JobRef, JobTemplate, List, NewJob, Push,
+    ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume, ScheduleList, ScheduleSet, StatsReport,
+    Subscribe, TopicSet,
 };
 use adjourn_replica::{Arrival, ConnectionId};
 use adjourn_types::{
-    Access, CallBack, Fence, Filter, JobId, Key, Late, LateAction, Lease, PolicyChange, Right, SessionSecret,
-    Setting, TopicName, TopicPolicy, When,
+    Access, CallBack, Fence, Filter, JobId, Key, Late, LateAction, Lease, PolicyChange, Right, ScheduleRules,
+    SessionSecret, Setting, TopicName, TopicPolicy, When,
 };
 
 use super::rig::{Rig, hello};
@@ -86,6 +87,19 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::TopicSet => Request::TopicSet(TopicSet { topic, change: Box::default() }),
         Of::TopicDelete => Request::TopicDelete { topic },
         Of::TopicShow => Request::TopicShow { topic },
+        Of::ScheduleSet => Request::ScheduleSet(ScheduleSet {
+            topic,
+            name: "nightly".to_owned(),
+            rules: Box::new(ScheduleRules { when: "@daily".to_owned(), ..ScheduleRules::default() }),
+            template: JobTemplate::default(),
+            if_version: IfVersion::Any,
+        }),
+        Of::ScheduleShow => Request::ScheduleShow { topic, name: "nightly".to_owned() },
+        Of::ScheduleList => Request::ScheduleList(ScheduleList { topic, after: JobId(0), schedules_max: 1 }),
+        Of::ScheduleDelete => Request::ScheduleDelete { topic, name: "nightly".to_owned() },
+        Of::SchedulePause => Request::SchedulePause { topic, name: "nightly".to_owned() },
+        Of::ScheduleResume => Request::ScheduleResume { topic, name: "nightly".to_owned() },
+        Of::ScheduleRun => Request::ScheduleRun { topic, name: "nightly".to_owned() },
         Of::Advance => Request::Advance(Advance::By(1)),
         Of::BackupBegin => Request::BackupBegin,
         Of::BackupRead => Request::BackupRead { offset: 0, bytes: 1 },
@@ -174,6 +188,8 @@ fn each_request_needs_the_right_that_the_table_names() {
             let lease = Lease { job: queue.mine, fence: Fence(7) };
             let grant = match right {
                 Right::Admin => "admin".to_owned(),
+                // It also needs the right to push.
+                Right::Manage if opcode == RequestOpcode::ScheduleSet => "push,manage:mine".to_owned(),
                 right => format!("{}:mine", right.name()),
             };
             let mut denied = |name| {
@@ -189,6 +205,14 @@ fn each_request_needs_the_right_that_the_table_names() {
             assert_eq!(denied("others"), !has, "{opcode:?} of another topic with {grant}");
         }
     }
+}
+
+#[test]
+fn whoever_sets_a_schedule_may_push_to_its_topic() {
+    let mut queue = Queue::new();
+    let client = queue.client(&["manage:mine"]);
+    let set = example(RequestOpcode::ScheduleSet, "mine", Vec::new());
+    assert_eq!(queue.refusal(client, set), Some(ErrorCode::Forbidden));
 }
 
 #[test]

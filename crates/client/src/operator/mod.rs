@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod cluster;
 pub(crate) mod list;
+mod schedules;
 
 use crate::calls::Client;
 use crate::error::ClientError;

@@ -157,7 +157,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
             self.engine.topics.forget(topic, &mut self.engine.sum);
             return Ok(Outcome::Done);
         }
-        Ok(Outcome::TopicHasJobs { jobs: found.all_jobs(), schedules: found.schedules })
+        Ok(Outcome::TopicHasJobs { jobs: found.all_jobs(), schedules: found.schedules.len() as u64 })
     }
 
     /// Lapses a session: each of its leases counts as a failed attempt. One command gives back a limited number of leases:

@@ -7,14 +7,15 @@
 use super::Applier;
 use crate::Engine;
 use crate::clock::Timeline;
-use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, ScheduleBefore, SkippedInstants, Tick};
+use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, SkippedInstants, Tick};
 use crate::job::schedule::{OfSchedule, Schedule};
 use crate::job::{Job, JobExtras};
 use crate::jobs::Slot;
 use crate::outcome::{Outcome, PushOutcome, Reject};
 use crate::store::{JobStore, Record};
 use adjourn_types::{
-    BuryReason, Fired, Firing, IfExists, JobEnd, JobId, JobState, Overlap, PausedBy, SkipReason, When,
+    BuryReason, Fired, Firing, IfExists, JobEnd, JobId, JobState, Overlap, PausedBy, ScheduleBefore,
+    SkipReason, When,
 };
 
 impl<S: JobStore> Applier<'_, S> {
@@ -43,11 +44,12 @@ impl<S: JobStore> Applier<'_, S> {
             job.change_schedule(|schedule| {
                 (schedule.overlap, schedule.failures_max) = (new.overlap, new.failures_max);
                 (schedule.version, schedule.failures) = (version, 0);
+                schedule.paused.take_if(|by| *by == PausedBy::Failures);
             });
             job.set_next_instant(new.next);
         });
         let job = &self.engine.jobs[slot];
-        Ok(Outcome::ScheduleSet { schedule: job.id, version })
+        Ok(Outcome::ScheduleSet { schedule: job.id, version, next: new.next })
     }
 
     fn schedule_named(&self, topic: &str, name: &[u8]) -> Option<Slot> {
@@ -118,21 +120,22 @@ impl<S: JobStore> Applier<'_, S> {
         let mut outcomes = Vec::with_capacity(firings.len());
         for firing in firings {
             let fired = self.fire_one(slot, firing, template, tick.is_some());
-            let (job, what) = match fired {
-                Ok(job) => (Some(job), Fired::Pushed { job, end: None }),
-                Err(reason) => (None, Fired::Skipped { last: firing.instant, instants: 1, reason }),
+            let what = match fired {
+                Ok(job) => Fired::Pushed { job, end: None },
+                Err(reason) => Fired::Skipped { last: firing.instant, instants: 1, reason },
             };
             self.engine.note_firing(slot, Firing { instant: firing.instant, at, what });
-            outcomes.push(job);
+            outcomes.push(fired);
         }
         if let Some(skipped) = skipped.filter(is_later) {
             self.engine.note_firing(slot, skipped);
         }
         if let Some(tick) = tick {
             let fired = outcomes.iter().flatten().count() as u64;
+            let next = tick.next.filter(|_| tick.left.is_none_or(|left| fired < left));
             self.engine.change(slot, |job| {
                 job.change_schedule(|schedule| schedule.fired = schedule.fired.saturating_add(fired));
-                job.set_next_instant(tick.next);
+                job.set_next_instant(next);
             });
         }
         Ok(Outcome::Fired(outcomes))
@@ -148,7 +151,7 @@ impl<S: JobStore> Applier<'_, S> {
     ) -> Result<JobId, SkipReason> {
         let job = &self.engine.jobs[slot];
         let (id, topic, priority, ttr_ms) = (job.id, job.topic, job.priority, job.ttr_ms);
-        let replaced = self.overlapping(job.schedule().filter(|_| by_tick))?;
+        let replaced = if by_tick { self.overlapping(job)? } else { Vec::new() };
         let new = NewJob {
             due: When::At(firing.due),
             priority,
@@ -175,24 +178,30 @@ impl<S: JobStore> Applier<'_, S> {
     }
 
     /// The jobs that make way for another one of their schedule: those that have not ended and that its history knows.
-    fn overlapping(&self, schedule: Option<&Schedule>) -> Result<Vec<Slot>, SkipReason> {
-        let Some(schedule) = schedule.filter(|schedule| schedule.running > 0) else { return Ok(Vec::new()) };
+    fn overlapping(&self, job: &Job) -> Result<Vec<Slot>, SkipReason> {
+        let Some(schedule) = job.schedule().filter(|schedule| schedule.running > 0) else {
+            return Ok(Vec::new());
+        };
         match schedule.overlap {
             Overlap::Allow => Ok(Vec::new()),
             Overlap::Skip | Overlap::QueueOne => Err(SkipReason::Overlap),
             Overlap::Replace => {
-                Ok(schedule.running_jobs().filter_map(|job| self.engine.jobs.resident(job)).collect())
+                let running = schedule.running_jobs().filter_map(|job| self.engine.jobs.resident(job));
+                // One that was moved to another topic is no business of this one.
+                Ok(running.filter(|slot| self.engine.jobs[*slot].topic == job.topic).collect())
             }
         }
     }
 
-    /// Pauses or resumes a schedule. After a resume the leader decides about the instants that passed meanwhile.
+    /// Pauses or resumes a schedule. A pause ends the waiting of an instant that was held: after a resume the leader decides
+    /// about all instants that passed meanwhile.
     pub(super) fn pause_schedule(&mut self, schedule: JobId, paused: bool) -> Result<(), Reject> {
         let slot = self.schedule(schedule)?;
         self.engine.change(slot, |job| {
             job.change_schedule(|schedule| {
                 (schedule.paused, schedule.failures) = (paused.then_some(PausedBy::User), 0);
             });
+            job.release_held(paused);
         });
         Ok(())
     }

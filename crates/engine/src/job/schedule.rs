@@ -8,9 +8,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::saved::options;
 use super::{Job, JobExtras};
-use crate::command::ScheduleBefore;
 use adjourn_types::{
-    Fired, Firing, JobEnd, JobId, JobState, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX,
+    Fired, Firing, JobEnd, JobId, JobState, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, ScheduleBefore,
 };
 
 /// The value of [`Job::since`] of a schedule whose instant has come: the leader is to fire it.
@@ -58,11 +57,11 @@ impl OfSchedule {
 }
 
 impl Schedule {
-    /// Notes a firing. If there are too many, it forgets the oldest whose job has ended, or the oldest.
+    /// Notes a firing, and forgets the oldest if there are too many; but not that of the youngest job that has not ended.
     pub(crate) fn note(&mut self, firing: Firing) {
         if self.history.len() >= SCHEDULE_HISTORY_MAX {
-            let ended = self.history.iter().position(|firing| firing.what.running_job().is_none());
-            self.history.remove(ended.unwrap_or(0));
+            let running = self.history.iter().rposition(|firing| firing.what.running_job().is_some());
+            self.history.remove(usize::from(running == Some(0)));
         }
         self.history.push_back(firing);
     }
@@ -177,6 +176,16 @@ impl Job {
         self.hold_if_blocked();
     }
 
+    /// A schedule was paused or resumed.
+    pub(crate) fn release_held(&mut self, paused: bool) {
+        if self.instant_has_come() {
+            self.since = HAS_COME;
+        }
+        if !paused {
+            self.hold_if_blocked();
+        }
+    }
+
     fn hold_if_blocked(&mut self) {
         if self.since == HAS_COME && self.schedule().is_some_and(Schedule::is_blocked) {
             self.since = IS_HELD;
@@ -186,7 +195,7 @@ impl Job {
     /// A schedule as one that sets it anew has to have seen it.
     pub(crate) fn as_before(&self) -> Option<ScheduleBefore> {
         let schedule = self.schedule()?;
-        Some(ScheduleBefore { version: schedule.version, next: self.next_instant() })
+        Some(ScheduleBefore { schedule: self.id, version: schedule.version, next: self.next_instant() })
     }
 
     /// The next instant of a schedule; `None` if there is none any more.

@@ -96,18 +96,19 @@ impl Engine {
     }
 
     /// Calls `visit` with the topic of each resident job that an entry with this stamp would make ready, in that order.
-    /// Returns true if there may be more than one entry moves, or jobs that must wait again because the wall clock was set
-    /// back.
+    /// Returns true if another entry is needed at once: for more jobs than one moves, for jobs that must wait again because the
+    /// wall clock was set back, or for a schedule whose instant has come, which is fired behind this one.
     pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
-        let mut moved = Moved::default();
+        let (mut moved, mut instant_has_come) = (Moved::default(), false);
         for slot in &due {
             if moved.is_enough() {
                 break;
             }
             let job = &self.jobs[*slot];
             moved.add(job);
+            instant_has_come |= job.state == JobState::Scheduled;
             let expired = job.is_expired(clock);
             let ready = match job.state {
                 JobState::Delayed => job.also_due().is_none_or(|also| clock.reached(also)),
@@ -122,7 +123,7 @@ impl Engine {
                 visit(job.topic);
             }
         }
-        moved.is_enough() || self.timers.too_far(clock).is_some()
+        moved.is_enough() || instant_has_come || self.timers.too_far(clock).is_some()
     }
 
     /// True if an entry with this stamp would move any job: make it ready, or wait again, end its lease or drop it.

@@ -3,7 +3,9 @@
 use crate::Engine;
 use crate::job::Job;
 use crate::outcome::ScheduleView;
-use adjourn_types::JobId;
+use std::ops::Bound;
+
+use adjourn_types::{JobId, Millis, TopicId};
 
 impl Engine {
     /// The id of the schedule with this name.
@@ -17,6 +19,22 @@ impl Engine {
     pub fn schedule(&self, schedule: JobId) -> Option<ScheduleView> {
         let slot = self.jobs.resident(schedule)?;
         schedule_view(&self.jobs[slot])
+    }
+
+    /// The schedules of a topic with ids after this one, in the order in which they were made.
+    pub fn schedules_of(&self, topic: TopicId, after: JobId) -> impl Iterator<Item = ScheduleView> {
+        let found = self.topics.find(topic).into_iter();
+        let later =
+            found.flat_map(move |topic| topic.schedules.range((Bound::Excluded(after), Bound::Unbounded)));
+        later.filter_map(|(_, slot)| schedule_view(&self.jobs[*slot]))
+    }
+
+    /// The first instant for which a schedule waits, of all topics. It looks at each schedule.
+    pub fn next_instant(&self) -> Option<Millis> {
+        let all = self.topics.views().filter_map(|view| self.topics.find(view.id));
+        let slots = all.flat_map(|topic| topic.schedules.values());
+        let waiting = slots.map(|slot| &self.jobs[*slot]).filter(|job| job.waits_for_instant());
+        waiting.filter_map(Job::next_instant).min()
     }
 
     /// The schedules that the leader is to fire, the earliest instant first.

@@ -19,7 +19,7 @@ use crate::job::Job;
 use crate::jobs::Slot;
 use crate::outcome::{Reject, TopicView};
 use adjourn_types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
-use adjourn_types::{JobState, Millis, TopicId, TopicName};
+use adjourn_types::{JobId, JobState, Millis, TopicId, TopicName};
 use policy::{Rule, SavedRule, Throttled};
 use ready::{ReadyOrder, buried_rank_of, rank_of};
 use saved_topics::{SavedTopic, SavedTopics};
@@ -40,7 +40,7 @@ pub(super) struct Topic {
     /// Finished jobs that are still remembered.
     pub(super) remembered: u64,
     /// Schedules, which are no jobs.
-    pub(super) schedules: u64,
+    pub(super) schedules: BTreeMap<JobId, Slot>,
     pub(super) totals: TopicTotals,
     pub(super) rule: Option<Box<Rule>>,
     /// The size of its jobs' bodies.
@@ -264,7 +264,7 @@ impl Topics {
                 self.note_leases(job.topic);
             }
             JobState::Finished => topic.remembered += 1,
-            JobState::Scheduled => topic.schedules += 1,
+            JobState::Scheduled => _ = topic.schedules.insert(job.id, slot),
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
     }
@@ -287,7 +287,7 @@ impl Topics {
                 self.note_leases(job.topic);
             }
             JobState::Finished => self.touch(job.topic).remembered -= 1,
-            JobState::Scheduled => self.touch(job.topic).schedules -= 1,
+            JobState::Scheduled => _ = self.touch(job.topic).schedules.remove(&job.id),
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
     }
@@ -375,8 +375,8 @@ impl Topics {
                 return Err(*id);
             }
             (topic.delayed, topic.bytes) = (saved.delayed, saved.bytes);
-            let found =
-                [topic.ready.len() as u64, topic.reserved, topic.buried.len() as u64, topic.schedules];
+            let [ready, buried] = [&topic.ready, &topic.buried].map(|order| order.len() as u64);
+            let found = [ready, topic.reserved, buried, topic.schedules.len() as u64];
             if found != [saved.ready, saved.reserved, saved.buried, saved.schedules] {
                 return Err(*id);
             }
@@ -446,7 +446,7 @@ impl Topic {
             reserved: 0,
             buried: ReadyOrder::default(),
             remembered: 0,
-            schedules: 0,
+            schedules: BTreeMap::new(),
             totals: TopicTotals::default(),
             rule: None,
             bytes: 0,
@@ -465,7 +465,7 @@ impl Topic {
             ready: self.ready.len() as u64,
             reserved: self.reserved,
             buried: self.buried.len() as u64,
-            schedules: self.schedules,
+            schedules: self.schedules.len() as u64,
             totals: self.totals,
             idle_since: self.idle_since,
             bytes: self.bytes,
@@ -490,7 +490,7 @@ impl Topic {
 
     /// True if it has no job and no schedule.
     pub(super) fn is_empty(&self) -> bool {
-        self.all_jobs() == 0 && self.schedules == 0
+        self.all_jobs() == 0 && self.schedules.is_empty()
     }
 
     /// True if reserve can get a job at this stamp.
@@ -520,7 +520,7 @@ impl Topic {
             reserved: self.reserved,
             buried: self.buried.len() as u64,
             remembered: self.remembered,
-            schedules: self.schedules,
+            schedules: self.schedules.len() as u64,
             pushed,
             finished,
             deleted,

@@ -203,9 +203,9 @@ impl Topics {
         }
         let replaces =
             replaces.into_iter().filter(|job| job.topic == topic && job.state != JobState::Finished);
-        let (replaced, freed) =
+        let (going, freed) =
             replaces.fold((0, 0), |(jobs, bytes), job| (jobs + 1, bytes + job.counted_bytes()));
-        if replaced == 0 && policy.jobs_max.is_some_and(|jobs_max| found.jobs() >= jobs_max) {
+        if going == 0 && policy.jobs_max.is_some_and(|jobs_max| found.jobs() >= jobs_max) {
             return Err(Reject::TopicFull);
         }
         let bytes = found.bytes.saturating_sub(freed).saturating_add(body_bytes as u64);

@@ -382,6 +382,81 @@ impl Advance {
     }
 }
 
+/// Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
+pub(crate) struct ScheduleSet<P> {
+    /// The topic of its jobs. The token needs the right to push there, too.
+    pub(crate) topic: P,
+    /// Its name, unique in the topic.
+    pub(crate) name: P,
+    /// When it fires.
+    pub(crate) rules: records::ScheduleRules<P>,
+    /// Its jobs.
+    pub(crate) template: records::JobTemplate<P>,
+    /// Only if it was set so often; 4,294,967,295: only if there is none. Absent or 0: in any case.
+    pub(crate) if_version: Option<u32>,
+}
+
+impl ScheduleSet<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<1>::new().length8(self.topic.len()).write(out);
+        out.put_slice(self.topic);
+        Fixed::<1>::new().length8(self.name.len()).write(out);
+        out.put_slice(self.name);
+        self.rules.put(out);
+        self.template.put(out);
+        if let Some(if_version) = self.if_version {
+            Fixed::<4>::new().u32(if_version).write(out);
+        }
+    }
+}
+
+impl ScheduleSet<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let topic = reader.bytes8("topic")?;
+        let name = reader.bytes8("name")?;
+        let rules = {
+            let fields = reader.part(records::ScheduleRules::<&[u8]>::FIXED_BYTES, "rules")?;
+            records::ScheduleRules::<Bytes>::take(reader, fields)?
+        };
+        let template = {
+            let fields = reader.part(records::JobTemplate::<&[u8]>::FIXED_BYTES, "template")?;
+            records::JobTemplate::<Bytes>::take(reader, fields)?
+        };
+        let if_version = if reader.is_at_end() { None } else { Some(reader.u32("if_version")?) };
+        Ok(Self { topic, name, rules, template, if_version })
+    }
+}
+
+/// Lists the schedules of a topic, a page at a time, in the order in which they were made.
+pub(crate) struct ScheduleList<P> {
+    /// Only those with higher ids; 0 for the first page.
+    pub(crate) after: u64,
+    /// 1 to `SCHEDULES_LISTED_MAX`.
+    pub(crate) schedules_max: u32,
+    /// The topic of their jobs.
+    pub(crate) topic: P,
+}
+
+impl ScheduleList<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<13>::new().u64(self.after).u32(self.schedules_max).length8(self.topic.len()).write(out);
+        out.put_slice(self.topic);
+    }
+}
+
+impl ScheduleList<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let after = reader.u64("after")?;
+        let schedules_max = reader.u32("schedules_max")?;
+        let topic = reader.bytes8("topic")?;
+        Ok(Self { after, schedules_max, topic })
+    }
+}
+
 /// The answer to HELLO.
 pub(crate) struct Welcome<P, L> {
     /// The version in use from now on: the newest that both sides speak.
@@ -1048,6 +1123,127 @@ impl<L> ClusterReport<Vec<L>> {
             reader.items(head, |reader, fields| make_members(records::Node::<Bytes>::take(reader, fields)?))?
         };
         Ok(Self { node, cluster_id, leader, term, last, commit, feature_level, members })
+    }
+}
+
+/// A schedule is set.
+pub(crate) struct Scheduled {
+    /// Its id.
+    pub(crate) schedule: u64,
+    /// How often it was set.
+    pub(crate) version: u32,
+    /// Its next instant; 0 if there is none.
+    pub(crate) next_ms: u64,
+}
+
+impl Scheduled {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<20>::new().u64(self.schedule).u32(self.version).u64(self.next_ms).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let schedule = reader.u64("schedule")?;
+        let version = reader.u32("version")?;
+        let next_ms = reader.u64("next_ms")?;
+        Ok(Self { schedule, version, next_ms })
+    }
+}
+
+/// One schedule as it stands.
+pub(crate) struct Schedule<P, L> {
+    /// Where it stands.
+    pub(crate) state: records::ScheduleState,
+    /// When it fires.
+    pub(crate) rules: records::ScheduleRules<P>,
+    /// Its jobs.
+    pub(crate) template: records::JobTemplate<P>,
+    /// What it did of late, the oldest first; at most 20.
+    pub(crate) history: L,
+}
+
+impl<L: ExactSizeIterator<Item = records::Firing>> Schedule<&[u8], L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        self.state.put(out);
+        self.rules.put(out);
+        self.template.put(out);
+        put_list(out, 41, self.history.len());
+        self.history.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Schedule<Bytes, Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_history: impl FnMut(records::Firing) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let state = {
+            let fields = reader.part(records::ScheduleState::FIXED_BYTES, "state")?;
+            records::ScheduleState::take(reader, fields)?
+        };
+        let rules = {
+            let fields = reader.part(records::ScheduleRules::<&[u8]>::FIXED_BYTES, "rules")?;
+            records::ScheduleRules::<Bytes>::take(reader, fields)?
+        };
+        let template = {
+            let fields = reader.part(records::JobTemplate::<&[u8]>::FIXED_BYTES, "template")?;
+            records::JobTemplate::<Bytes>::take(reader, fields)?
+        };
+        let history = {
+            let head = reader.list::<41>("history", usize::MAX)?;
+            reader.items(head, |reader, fields| make_history(records::Firing::take(reader, fields)?))?
+        };
+        Ok(Self { state, rules, template, history })
+    }
+}
+
+/// A page of schedules.
+pub(crate) struct Schedules<L> {
+    /// The schedules. There is no further page if there are fewer than were asked for.
+    pub(crate) schedules: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::ListedSchedule<&'a [u8]>>> Schedules<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        put_list(out, 102, self.schedules.len());
+        self.schedules.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Schedules<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_schedules: impl FnMut(records::ListedSchedule<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let schedules = {
+            let head = reader.list::<102>("schedules", usize::MAX)?;
+            reader.items(head, |reader, fields| make_schedules(records::ListedSchedule::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { schedules })
+    }
+}
+
+/// A schedule pushed a job.
+pub(crate) struct ScheduleRan {
+    /// Its id.
+    pub(crate) job: u64,
+}
+
+impl ScheduleRan {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<8>::new().u64(self.job).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let job = reader.u64("job")?;
+        Ok(Self { job })
     }
 }
 

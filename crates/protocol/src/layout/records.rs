@@ -704,3 +704,315 @@ impl Node<Bytes> {
         Ok(Self { node, role, marks, matched, applied, ahead_ms, audited, peer_address: reader.bytes(peer_address_length, "peer_address")?, client_address: reader.bytes(client_address_length, "client_address")? })
     }
 }
+
+/// When a schedule fires, and what it does then.
+pub(crate) struct ScheduleRules<P> {
+    /// From when `@every` counts; 0: from when the schedule is set first.
+    pub(crate) origin_ms: u64,
+    /// It does not fire before this time; 0 for no such time.
+    pub(crate) start_ms: u64,
+    /// It does not fire after this time; 0 for no such time.
+    pub(crate) end_ms: u64,
+    /// It ends when it has pushed a job at so many instants; 0: it does not.
+    pub(crate) count: u64,
+    /// With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+    pub(crate) window_ms: u64,
+    /// With *missed* `all`: at most so many instants, the last ones; 0 means 100.
+    pub(crate) missed_max: u32,
+    /// A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+    pub(crate) jitter_ms: u32,
+    /// It is paused after so many failures one after another; 0: it is not.
+    pub(crate) failures_max: u32,
+    /// What happens when the clocks of its zone are changed.
+    pub(crate) dst: u8,
+    /// Which of the instants that passed unnoticed are fired late.
+    pub(crate) missed: u8,
+    /// What it does while an earlier job of it has not ended.
+    pub(crate) overlap: u8,
+    /// A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times.
+    pub(crate) when: P,
+    /// The IANA name of the time zone of a cron expression; empty means UTC.
+    pub(crate) zone: P,
+    /// The key of its jobs; empty: the name, `@`, and the instant in milliseconds.
+    pub(crate) key: P,
+    /// For people.
+    pub(crate) note: P,
+}
+
+impl ScheduleRules<&[u8]> {
+    /// Bytes of the fixed part.
+    pub(crate) const FIXED_BYTES: usize = 62;
+
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<62>::new()
+            .u64(self.origin_ms)
+            .u64(self.start_ms)
+            .u64(self.end_ms)
+            .u64(self.count)
+            .u64(self.window_ms)
+            .u32(self.missed_max)
+            .u32(self.jitter_ms)
+            .u32(self.failures_max)
+            .u8(self.dst)
+            .u8(self.missed)
+            .u8(self.overlap)
+            .length16(self.when.len())
+            .length8(self.zone.len())
+            .length16(self.key.len())
+            .length16(self.note.len())
+            .write(out);
+        put_piece(out, self.when);
+        put_piece(out, self.zone);
+        put_piece(out, self.key);
+        put_piece(out, self.note);
+    }
+}
+
+impl ScheduleRules<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let origin_ms = fields.u64("origin_ms")?;
+        let start_ms = fields.u64("start_ms")?;
+        let end_ms = fields.u64("end_ms")?;
+        let count = fields.u64("count")?;
+        let window_ms = fields.u64("window_ms")?;
+        let missed_max = fields.u32("missed_max")?;
+        let jitter_ms = fields.u32("jitter_ms")?;
+        let failures_max = fields.u32("failures_max")?;
+        let dst = fields.u8("dst")?;
+        let missed = fields.u8("missed")?;
+        let overlap = fields.u8("overlap")?;
+        let when_length = usize::from(fields.u16("when")?);
+        let zone_length = usize::from(fields.u8("zone")?);
+        let key_length = usize::from(fields.u16("key")?);
+        let note_length = usize::from(fields.u16("note")?);
+        Ok(Self { origin_ms, start_ms, end_ms, count, window_ms, missed_max, jitter_ms, failures_max, dst, missed, overlap, when: reader.bytes(when_length, "when")?, zone: reader.bytes(zone_length, "zone")?, key: reader.bytes(key_length, "key")?, note: reader.bytes(note_length, "note")? })
+    }
+}
+
+/// What the jobs of a schedule have in common.
+pub(crate) struct JobTemplate<P> {
+    /// As in PUSH.
+    pub(crate) priority: u32,
+    /// As in PUSH.
+    pub(crate) ttr_ms: u32,
+    /// As in PUSH. An expiry after a duration counts from when each job is pushed.
+    pub(crate) attributes: P,
+    /// What the consumer gets; at most `body_bytes_max` bytes.
+    pub(crate) body: P,
+}
+
+impl JobTemplate<&[u8]> {
+    /// Bytes of the fixed part.
+    pub(crate) const FIXED_BYTES: usize = 14;
+
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<14>::new()
+            .u32(self.priority)
+            .u32(self.ttr_ms)
+            .length16(self.attributes.len())
+            .length32(self.body.len())
+            .write(out);
+        put_piece(out, self.attributes);
+        put_piece(out, self.body);
+    }
+}
+
+impl JobTemplate<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let priority = fields.u32("priority")?;
+        let ttr_ms = fields.u32("ttr_ms")?;
+        let attributes_length = usize::from(fields.u16("attributes")?);
+        let body_length = fields.u32("body")? as usize;
+        Ok(Self { priority, ttr_ms, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? })
+    }
+}
+
+/// Where a schedule stands.
+pub(crate) struct ScheduleState {
+    /// Its id.
+    pub(crate) schedule: u64,
+    /// Its next instant; 0 if there is none any more.
+    pub(crate) next_ms: u64,
+    /// Instants at which it pushed a job.
+    pub(crate) fired: u64,
+    /// How often it was set.
+    pub(crate) version: u32,
+    /// Its jobs that have not ended.
+    pub(crate) running: u32,
+    /// Jobs that failed one after another until now.
+    pub(crate) failures: u32,
+    /// Why it does not fire at present.
+    pub(crate) paused: u8,
+    /// What is so.
+    pub(crate) marks: u8,
+}
+
+impl ScheduleState {
+    /// Bytes of the fixed part.
+    pub(crate) const FIXED_BYTES: usize = 38;
+
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<38>::new()
+            .u64(self.schedule)
+            .u64(self.next_ms)
+            .u64(self.fired)
+            .u32(self.version)
+            .u32(self.running)
+            .u32(self.failures)
+            .u8(self.paused)
+            .u8(self.marks)
+            .write(out);
+    }
+
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let schedule = fields.u64("schedule")?;
+        let next_ms = fields.u64("next_ms")?;
+        let fired = fields.u64("fired")?;
+        let version = fields.u32("version")?;
+        let running = fields.u32("running")?;
+        let failures = fields.u32("failures")?;
+        let paused = fields.u8("paused")?;
+        let marks = fields.u8("marks")?;
+        Ok(Self { schedule, next_ms, fired, version, running, failures, paused, marks })
+    }
+}
+
+/// What a schedule did at an instant, or at several ones.
+pub(crate) struct Firing {
+    /// The instant; the first of several that it skipped together.
+    pub(crate) instant_ms: u64,
+    /// The last of them.
+    pub(crate) last_ms: u64,
+    /// How many they are; 10,000 means that or more.
+    pub(crate) instants: u64,
+    /// When the schedule fired or skipped it.
+    pub(crate) at_ms: u64,
+    /// The job that it pushed, or 0.
+    pub(crate) job: u64,
+    /// What became of it.
+    pub(crate) fired: u8,
+}
+
+impl Firing {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<41>::new()
+            .u64(self.instant_ms)
+            .u64(self.last_ms)
+            .u64(self.instants)
+            .u64(self.at_ms)
+            .u64(self.job)
+            .u8(self.fired)
+            .write(out);
+    }
+
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let instant_ms = fields.u64("instant_ms")?;
+        let last_ms = fields.u64("last_ms")?;
+        let instants = fields.u64("instants")?;
+        let at_ms = fields.u64("at_ms")?;
+        let job = fields.u64("job")?;
+        let fired = fields.u8("fired")?;
+        Ok(Self { instant_ms, last_ms, instants, at_ms, job, fired })
+    }
+}
+
+/// A schedule on a page of a list.
+pub(crate) struct ListedSchedule<P> {
+    /// Where a schedule stands.
+    pub(crate) schedule_state: ScheduleState,
+    /// When a schedule fires, and what it does then.
+    pub(crate) schedule_rules: ScheduleRules<P>,
+    /// The topic of its jobs.
+    pub(crate) topic: P,
+    /// Its name.
+    pub(crate) name: P,
+}
+
+impl ListedSchedule<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<102>::new()
+            .u64(self.schedule_state.schedule)
+            .u64(self.schedule_state.next_ms)
+            .u64(self.schedule_state.fired)
+            .u32(self.schedule_state.version)
+            .u32(self.schedule_state.running)
+            .u32(self.schedule_state.failures)
+            .u8(self.schedule_state.paused)
+            .u8(self.schedule_state.marks)
+            .u64(self.schedule_rules.origin_ms)
+            .u64(self.schedule_rules.start_ms)
+            .u64(self.schedule_rules.end_ms)
+            .u64(self.schedule_rules.count)
+            .u64(self.schedule_rules.window_ms)
+            .u32(self.schedule_rules.missed_max)
+            .u32(self.schedule_rules.jitter_ms)
+            .u32(self.schedule_rules.failures_max)
+            .u8(self.schedule_rules.dst)
+            .u8(self.schedule_rules.missed)
+            .u8(self.schedule_rules.overlap)
+            .length16(self.schedule_rules.when.len())
+            .length8(self.schedule_rules.zone.len())
+            .length16(self.schedule_rules.key.len())
+            .length16(self.schedule_rules.note.len())
+            .length8(self.topic.len())
+            .length8(self.name.len())
+            .write(out);
+        put_piece(out, self.schedule_rules.when);
+        put_piece(out, self.schedule_rules.zone);
+        put_piece(out, self.schedule_rules.key);
+        put_piece(out, self.schedule_rules.note);
+        put_piece(out, self.topic);
+        put_piece(out, self.name);
+    }
+}
+
+impl ListedSchedule<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let schedule = fields.u64("schedule")?;
+        let next_ms = fields.u64("next_ms")?;
+        let fired = fields.u64("fired")?;
+        let version = fields.u32("version")?;
+        let running = fields.u32("running")?;
+        let failures = fields.u32("failures")?;
+        let paused = fields.u8("paused")?;
+        let marks = fields.u8("marks")?;
+        let origin_ms = fields.u64("origin_ms")?;
+        let start_ms = fields.u64("start_ms")?;
+        let end_ms = fields.u64("end_ms")?;
+        let count = fields.u64("count")?;
+        let window_ms = fields.u64("window_ms")?;
+        let missed_max = fields.u32("missed_max")?;
+        let jitter_ms = fields.u32("jitter_ms")?;
+        let failures_max = fields.u32("failures_max")?;
+        let dst = fields.u8("dst")?;
+        let missed = fields.u8("missed")?;
+        let overlap = fields.u8("overlap")?;
+        let when_length = usize::from(fields.u16("when")?);
+        let zone_length = usize::from(fields.u8("zone")?);
+        let key_length = usize::from(fields.u16("key")?);
+        let note_length = usize::from(fields.u16("note")?);
+        let topic_length = usize::from(fields.u8("topic")?);
+        let name_length = usize::from(fields.u8("name")?);
+        Ok(Self { schedule_state: ScheduleState { schedule, next_ms, fired, version, running, failures, paused, marks }, schedule_rules: ScheduleRules { origin_ms, start_ms, end_ms, count, window_ms, missed_max, jitter_ms, failures_max, dst, missed, overlap, when: reader.bytes(when_length, "when")?, zone: reader.bytes(zone_length, "zone")?, key: reader.bytes(key_length, "key")?, note: reader.bytes(note_length, "note")? }, topic: reader.bytes(topic_length, "topic")?, name: reader.bytes(name_length, "name")? })
+    }
+}

@@ -17,6 +17,7 @@ use crate::policy::TopicSet;
 use crate::push::Push;
 use crate::request::{Kind, Repeat};
 use crate::reserve::{Reserve, Subscribe};
+use crate::schedule::{ScheduleList, ScheduleSet};
 use crate::session::Hello;
 use crate::settle::ReleaseKind;
 use crate::wire::{Reader, in_range};
@@ -195,5 +196,44 @@ requests! {
     ClusterTransfer = 0x73, "CLUSTER_TRANSFER" -> Done, Own, Unsafe, [Admin], [Invalid, Busy] {
         /// To which; 0 leaves it to the leader.
         node: u64,
+    }
+    /// Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
+    ScheduleSet = 0x78, "SCHEDULE_SET" -> Scheduled, Read, Unsafe, [Manage], [Invalid, Busy, Changed, Quota, DiskFull, Unreadable] (set: ScheduleSet)
+    /// Reads one schedule, and what it did of late.
+    ScheduleShow = 0x79, "SCHEDULE_SHOW" -> Schedule, Read, Safe, [Read], [Invalid, NotFound, Unreadable] {
+        /// The topic of its jobs.
+        topic: TopicName,
+        /// Its name.
+        name: String,
+    }
+    /// Lists the schedules of a topic, a page at a time, in the order in which they were made.
+    ScheduleList = 0x7a, "SCHEDULE_LIST" -> Schedules, Read, Safe, [Read], [Invalid, Unreadable] (list: ScheduleList)
+    /// Forgets a schedule. Its jobs stay.
+    ScheduleDelete = 0x7b, "SCHEDULE_DELETE" -> Done, Read, Unsafe, [Manage], [Invalid, Busy, NotFound] {
+        /// The topic of its jobs.
+        topic: TopicName,
+        /// Its name.
+        name: String,
+    }
+    /// Lets a schedule fire no more until it is resumed.
+    SchedulePause = 0x7c, "SCHEDULE_PAUSE" -> Done, Read, Safe, [Manage], [Invalid, Busy, NotFound] {
+        /// The topic of its jobs.
+        topic: TopicName,
+        /// Its name.
+        name: String,
+    }
+    /// Lets a paused schedule fire again. *missed* says what happens to the instants that passed.
+    ScheduleResume = 0x7d, "SCHEDULE_RESUME" -> Done, Read, Safe, [Manage], [Invalid, Busy, NotFound] {
+        /// The topic of its jobs.
+        topic: TopicName,
+        /// Its name.
+        name: String,
+    }
+    /// Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays.
+    ScheduleRun = 0x7e, "SCHEDULE_RUN" -> ScheduleRan, Read, Unsafe, [Manage], [Invalid, Busy, NotFound, Changed, KeyExists, Quota, DiskFull, Unreadable] {
+        /// The topic of its jobs.
+        topic: TopicName,
+        /// Its name.
+        name: String,
     }
 }

@@ -49,6 +49,8 @@ impl State {
             Request::Edit(Edit { job, body, .. }) => {
                 1 + self.work_of_job(job) + body.as_ref().map_or(0, |body| body.len() as u64 / UNIT_BYTES)
             }
+            Request::ScheduleSet(set) => 1 + set.template.body.len() as u64 / UNIT_BYTES,
+            Request::ScheduleList(list) => 1 + u64::from(list.schedules_max),
             _ => 1,
         }
     }

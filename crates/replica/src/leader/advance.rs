@@ -41,8 +41,9 @@ impl Leader {
     /// Moves the clock to where the passes have found that the next job is due.
     pub(crate) fn advance_to_found(&mut self, node: &mut Node, group: &mut Group) {
         for (asker, due) in self.passes.take_found_due() {
-            let Some(due) = due else {
-                let text = "no job is delayed: nothing is due at a later time";
+            let instant = group.state.engine.next_instant();
+            let Some(due) = due.into_iter().chain(instant).min() else {
+                let text = "no job is delayed, and no schedule waits: nothing is due at a later time";
                 node.connections.refuse(asker, ErrorReply::new(ErrorCode::NotFound, text));
                 continue;
             };
@@ -74,7 +75,8 @@ impl Leader {
         // What was proposed at an earlier time may bring something that is due: it is applied first.
         let is_behind = !self.proposals.is_idle() && group.state.engine.stamp() < stamp;
         let is_overdue = !group.prepared || group.state.engine.is_overdue(stamp);
-        if is_behind || is_overdue || !are_graces_over || !self.lapsing.is_empty() {
+        let fires = self.may_fire(node, group) || !self.firings.are_done();
+        if is_behind || is_overdue || fires || !are_graces_over || !self.lapsing.is_empty() {
             self.next_housekeeping_us = node.now_us;
             return;
         }

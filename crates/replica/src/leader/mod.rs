@@ -10,11 +10,13 @@ mod bulk;
 mod changes;
 mod connection_list;
 mod edit;
+mod firing;
 mod outcomes;
 pub(crate) mod proposals;
 pub(crate) mod pushes;
 mod reads;
 mod requests;
+mod schedules;
 mod sessions;
 mod shares;
 mod topic_pass;
@@ -27,6 +29,7 @@ use crate::io::{ConnectionId, Notice};
 use crate::leader::advance::Advances;
 use crate::leader::browse::Passes;
 use crate::leader::changes::Changes;
+use crate::leader::firing::Firings;
 use crate::leader::proposals::{Proposals, Reply};
 use crate::leader::reads::PendingReads;
 use crate::leader::sessions::Graces;
@@ -70,6 +73,7 @@ pub(super) struct Leader {
     pub(super) held_ends: BTreeMap<SessionId, Vec<(Command<'static>, Reply)>>,
     /// Leases that this leader gives back because their jobs did not reach their consumer.
     pub(super) given_back: BTreeSet<Lease>,
+    pub(super) firings: Firings,
     pub(super) changes: Changes,
     pub(super) advances: Advances,
     pub(super) next_housekeeping_us: u64,
@@ -92,6 +96,7 @@ impl Leader {
             lapsing: BTreeSet::new(),
             held_ends: BTreeMap::new(),
             given_back: BTreeSet::new(),
+            firings: Firings::default(),
             changes: Changes::default(),
             advances: Advances::default(),
             next_housekeeping_us: node.now_us,
@@ -187,6 +192,7 @@ impl Leader {
             match reply {
                 Reply::Request(asker)
                 | Reply::Bulk { asker, .. }
+                | Reply::SetSchedule(asker, ..)
                 | Reply::Open(asker, _)
                 | Reply::Resume(asker, _) => {
                     node.connections.refuse(asker, error.clone());
@@ -201,6 +207,7 @@ impl Leader {
                     self.waiters.line_up(waiter);
                     self.propose_held(node, group, claim.session);
                 }
+                Reply::Fired(schedule) => self.firings.done(schedule),
                 Reply::Lapse(session) => _ = self.lapsing.remove(&session),
                 Reply::Nobody => {}
             }
@@ -211,7 +218,8 @@ impl Leader {
         let reads = self.reads.any_ready(group.applied.0);
         // A BULK finds its jobs after the entries of its turn were proposed.
         let commands = self.proposals.any_waiting() && self.may_propose(node, group);
-        reads || commands || self.passes.are_any() || self.may_go_on_advancing(node, group)
+        let firings = self.may_propose(node, group) && self.may_fire(node, group);
+        reads || commands || firings || self.passes.are_any() || self.may_go_on_advancing(node, group)
     }
 
     /// True if another request can be taken now.

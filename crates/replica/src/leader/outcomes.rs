@@ -11,7 +11,7 @@ use adjourn_engine::{Applied, Command, Grant, Outcome, PushOutcome, Reject};
 use adjourn_protocol::{ErrorCode, ErrorReply, Leased, PushResult, Response};
 use adjourn_storage::StorageError;
 use adjourn_types::limits::{RESERVE_BYTES_MAX, TTR_LEFT_MS_MIN};
-use adjourn_types::{JobId, Lease, PolicyChange, Right};
+use adjourn_types::{JobId, Lease, PolicyChange, Right, SkipReason};
 
 impl Leader {
     /// Handles the outcomes of an applied entry, and answers the waiting requests.
@@ -112,6 +112,13 @@ impl Leader {
                 self.granted(node, group, waiter, claim, outcome)?;
                 self.propose_held(node, group, claim.session);
             }
+            Reply::SetSchedule(asker, set, before) => match outcome {
+                Outcome::Rejected(Reject::Changed) => {
+                    self.set_schedule_again(node, group, asker, &set, before);
+                }
+                outcome => node.connections.send(asker, response(outcome)),
+            },
+            Reply::Fired(schedule) => self.firings.done(schedule),
             Reply::Lapse(session) => self.session_ended(node, group, session),
             Reply::Nobody => {}
         }
@@ -272,9 +279,18 @@ pub(super) fn response(outcome: Outcome) -> Response {
         | Outcome::Session { .. }
         | Outcome::Granted(_)
         | Outcome::GrantedByShares { .. }
-        | Outcome::Lapsing { .. }
-        | Outcome::ScheduleSet { .. }
-        | Outcome::Fired(_) => Response::Done,
+        | Outcome::Lapsing { .. } => Response::Done,
+        Outcome::ScheduleSet { schedule, version, next } => Response::Scheduled { schedule, version, next },
+        Outcome::Fired(jobs) => match jobs[..] {
+            [Ok(job)] => Response::ScheduleRan { job },
+            [Err(SkipReason::KeyTaken)] => {
+                Response::Error(ErrorReply::new(ErrorCode::KeyExists, why(Reject::KeyExists)))
+            }
+            _ => {
+                let text = "the topic's policy, or a limit of the queue, does not allow the job";
+                Response::Error(ErrorReply::new(ErrorCode::Quota, text))
+            }
+        },
         Outcome::Pushed(jobs) => Response::Pushed(jobs.into_iter().map(push_result).collect()),
         Outcome::Settled(leases) => {
             Response::Settled(leases.into_iter().map(|result| result.map_err(code)).collect())

@@ -15,9 +15,9 @@ use crate::node::connections::Asker;
 use crate::refusals::too_much_under_way;
 use adjourn_engine::Command;
 use adjourn_engine::entry::{EntryBuilder, HEADER_BYTES};
-use adjourn_protocol::ErrorReply;
+use adjourn_protocol::{ErrorReply, ScheduleSet};
 use adjourn_types::limits::ENTRY_BYTES_TARGET;
-use adjourn_types::{Millis, SessionId, SessionSecret, TopicId};
+use adjourn_types::{JobId, Millis, SessionId, SessionSecret, TopicId};
 
 /// The request, or the internal step, that waits for the outcome of one command.
 #[derive(Clone, Debug)]
@@ -36,6 +36,10 @@ pub(crate) enum Reply {
     Close(Asker, SessionId),
     /// A reserve for a waiter.
     PendingReserve(WaiterId, Claim),
+    /// A `SCHEDULE_SET`, and the schedule that had the name: if that was fired or set meanwhile, it is tried again.
+    SetSchedule(Asker, Box<ScheduleSet>, Option<JobId>),
+    /// The firing of a schedule that the leader proposed itself.
+    Fired(JobId),
     /// A lapse that the leader proposed itself.
     Lapse(SessionId),
     /// The leader proposed the command itself, and waits for no outcome.

@@ -221,6 +221,13 @@ impl Leader {
                 self.passes.report_topics(node, group, asker, request.clone(), self.waiters.count());
                 return Ok(());
             }
+            Request::ScheduleSet(_)
+            | Request::ScheduleShow { .. }
+            | Request::ScheduleList(_)
+            | Request::ScheduleDelete { .. }
+            | Request::SchedulePause { .. }
+            | Request::ScheduleResume { .. }
+            | Request::ScheduleRun { .. } => return self.schedule_request(node, group, asker, request),
             Request::TopicShow { topic } => group.state.topic_settings(topic),
             other => unreachable!("{other:?} is no read"),
         };

@@ -61,12 +61,14 @@ fn field_of(schema: &Schema, field: &Field, code: &mut Code) {
     if field.kind == Kind::Magic {
         return;
     }
+    if let Kind::Part(record) = &field.kind {
+        let record_name = name(record);
+        code.comment(&documented(schema, &record_name, &field.doc));
+        return code.lines(&record_name);
+    }
     let field_name = name(&field.name);
     code.comment(&documented(schema, &field_name, &field.doc));
-    match &field.kind {
-        Kind::Part(record) => code.lines(&name(record)),
-        kind => code.lines(&format!("{field_name} {}", type_of(kind))),
-    }
+    code.lines(&format!("{field_name} {}", type_of(&field.kind)));
 }
 
 fn type_of(kind: &Kind) -> String {

@@ -20,23 +20,24 @@ pub(super) fn record_type(schema: &Schema, record: &str) -> String {
     if let Some((_, public)) = PUBLIC_RECORDS.iter().find(|(name, _)| *name == record) {
         return (*public).to_owned();
     }
-    let side = if is_of_requests(schema, record) { "Request" } else { "Response" };
+    let side = if schema.has_record(Side::Request, record) { "Request" } else { "Response" };
     format!("{side}.{}", pascal(record))
 }
 
-/// Whether requests have lists of it.
-pub(super) fn is_of_requests(schema: &Schema, record: &str) -> bool {
-    let mut fields = schema.requests.iter().flat_map(|frame| &frame.fields);
-    fields.any(|field| field.kind == Kind::List(Item::Record(record.to_owned())))
+/// Whether frames have lists of it.
+pub(super) fn is_listed(frames: &[Frame], record: &Record) -> bool {
+    let mut fields = frames.iter().flat_map(|frame| &frame.fields);
+    fields.any(|field| field.kind == Kind::List(Item::Record(record.name.clone())))
 }
 
-/// Whether the record is no type of its own, but fields that others have: an interface.
+/// Whether the record is no type of its own, but fields that responses have: an interface.
 pub(super) fn is_shared(schema: &Schema, record: &Record) -> bool {
-    let frames = schema.requests.iter().chain(&schema.responses);
-    !frames.flat_map(|frame| &frame.fields).any(|field| match &field.kind {
-        Kind::List(Item::Record(name)) | Kind::Object(name) => *name == record.name,
-        _ => false,
-    })
+    let mut fields = schema.responses.iter().flat_map(|frame| &frame.fields);
+    !schema.has_record(Side::Request, &record.name)
+        && !fields.any(|field| match &field.kind {
+            Kind::List(Item::Record(name)) | Kind::Object(name) => *name == record.name,
+            _ => false,
+        })
 }
 
 /// The records whose fields are all among these.
@@ -46,17 +47,32 @@ pub(super) fn shared_by<'a>(schema: &'a Schema, fields: &[Field]) -> Vec<&'a Rec
     schema.records.iter().filter(|one| is_shared(schema, one) && one.fields.iter().all(has)).collect()
 }
 
-/// The fields of a frame, with those of its parts in place.
-pub(super) fn flat(schema: &Schema, fields: &[Field]) -> Vec<Field> {
+/// The fields that a type has: those of interfaces in place, and one for each other record whose fields stand there.
+pub(super) fn members(schema: &Schema, fields: &[Field]) -> Vec<Field> {
     let mut all = Vec::new();
-    for field in fields {
-        match &field.kind {
-            Kind::Magic => {}
-            Kind::Part(record) => all.extend(schema.record(record).fields.iter().cloned()),
-            _ => all.push(field.clone()),
+    for group in grouped(schema, fields) {
+        match group {
+            [] | [Field { kind: Kind::Magic, .. }] => {}
+            [field] => match &field.kind {
+                Kind::Part(record) if is_shared(schema, schema.record(record)) => {
+                    all.extend(schema.record(record).fields.iter().cloned());
+                }
+                _ => all.push(field.clone()),
+            },
+            [first, ..] => {
+                let record = schema.record(first.like.as_deref().unwrap_or_default());
+                let (name, doc) = (record.name.clone(), record.doc.clone());
+                all.push(Field { kind: Kind::Part(name.clone()), name, doc, like: None, ..first.clone() });
+            }
         }
     }
     all
+}
+
+/// Fields one by one, but together those of a record that is a type of its own.
+pub(super) fn grouped<'a>(schema: &Schema, fields: &'a [Field]) -> impl Iterator<Item = &'a [Field]> {
+    let is_type = |record: &String| !is_shared(schema, schema.record(record));
+    fields.chunk_by(move |one, next| one.like == next.like && one.like.as_ref().is_some_and(is_type))
 }
 
 /// The type of a field, as it is written outside of the interfaces.
@@ -75,9 +91,9 @@ pub(super) fn java_type(schema: &Schema, field: &Field) -> String {
     }
 }
 
-/// The components of a record in Java, within the interface of its side.
-pub(super) fn components(schema: &Schema, fields: &[Field]) -> Vec<String> {
-    let short = |field: &Field| java_type(schema, field).replace("Request.", "").replace("Response.", "");
+/// The components of a record in Java, within the interface of this name.
+pub(super) fn components(schema: &Schema, interface: &str, fields: &[Field]) -> Vec<String> {
+    let short = |field: &Field| java_type(schema, field).replace(&format!("{interface}."), "");
     fields.iter().map(|field| format!("{} {}", short(field), camel(&field.name))).collect()
 }
 
@@ -123,7 +139,7 @@ pub(super) fn read(schema: &Schema, field: &Field) -> String {
         Kind::List(Item::Text) => "in.texts()".to_owned(),
         Kind::List(Item::Number) => "in.numbers()".to_owned(),
         Kind::List(Item::Record(record)) => format!("{}Items(in)", camel(record)),
-        Kind::Object(record) => format!("{}(in)", camel(record)),
+        Kind::Object(record) | Kind::Part(record) => format!("{}(in)", camel(record)),
         _ => read_number(schema, field),
     };
     if !field.is_late {

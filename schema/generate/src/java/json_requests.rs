@@ -1,10 +1,10 @@
 //! For the harness: requests as JSON, and JSON as requests.
 
 use crate::java::code::Code;
-use crate::java::fields::{frame_type, is_of_requests, length_name, read_length, read_piece, record_type};
+use crate::java::fields::{frame_type, is_listed, length_name, read_length, read_piece, record_type};
 use crate::java::tables::PUBLIC;
 use crate::names::camel;
-use crate::schema::{Elements, Field, Frame, Item, Kind, Record, Schema};
+use crate::schema::{Elements, Field, Frame, Item, Kind, Record, Schema, Side};
 
 const IMPORTS: [&str; 9] = [
     "io.adjourn.client.internal.Names",
@@ -33,9 +33,13 @@ pub(super) fn mapping(schema: &Schema) -> String {
     for frame in schema.requests.iter().filter(|frame| !frame.fields.is_empty()) {
         decode_frame(&mut code, schema, frame);
     }
-    for record in schema.records.iter().filter(|record| is_of_requests(schema, &record.name)) {
+    for record in schema.records_of(Side::Request) {
         record_from_json(&mut code, schema, record);
-        decode_list(&mut code, schema, record);
+        if is_listed(&schema.requests, record) {
+            decode_list(&mut code, schema, record);
+        } else {
+            decode_part(&mut code, schema, record);
+        }
     }
     code.close();
     code.finish()
@@ -71,6 +75,7 @@ fn value_of(field: &Field) -> String {
         Kind::List(Item::Record(record)) => {
             format!("f.objects(\"{name}\").stream().map(RequestJson::{}).toList()", camel(record))
         }
+        Kind::Part(record) => format!("{}(f)", camel(record)),
         _ => format!("f.bytes(\"{name}\")"),
     }
 }
@@ -122,6 +127,7 @@ fn decode_frame(code: &mut Code, schema: &Schema, frame: &Frame) {
         match &field.kind {
             Kind::Magic => code.line("Strict.magic(in.u32());"),
             Kind::Reference => code.line("Strict.reference(in, json);"),
+            Kind::Part(record) => code.line(&format!("{}(in, json);", camel(record))),
             _ => {
                 let read = checked(schema, field, &read(field, &frame.name));
                 code.line(&format!("json.put(\"{}\", {});", field.name, optional(field, &frame.name, &read)));
@@ -225,6 +231,25 @@ fn decode_list(code: &mut Code, schema: &Schema, record: &Record) {
     code.open("for (int i = 0; i < size; i++)");
     code.line("int end = in.beginFixed(fixed);");
     code.line("Map<String, Object> json = new LinkedHashMap<>();");
+    decode_fields(code, schema, record, Some("in.endFixed(end);"));
+    code.line("items.add(json);");
+    code.close();
+    code.line("return items;");
+    code.close();
+}
+
+fn decode_part(code: &mut Code, schema: &Schema, record: &Record) {
+    code.blank();
+    code.open(&format!(
+        "private static void {}(FrameReader in, Map<String, Object> json) throws MalformedFrameException",
+        camel(&record.name)
+    ));
+    decode_fields(code, schema, record, None);
+    code.close();
+}
+
+/// Reads the fixed part, what may stand behind it, and the pieces.
+fn decode_fields(code: &mut Code, schema: &Schema, record: &Record, end: Option<&str>) {
     for field in &record.fields {
         if field.is_piece() {
             code.line(&format!("int {} = {};", length_name(field), read_length(field)));
@@ -236,15 +261,13 @@ fn decode_list(code: &mut Code, schema: &Schema, record: &Record) {
             ));
         }
     }
-    code.line("in.endFixed(end);");
+    if let Some(end) = end {
+        code.line(end);
+    }
     for field in record.fields.iter().filter(|field| field.is_piece()) {
         code.line(&format!("json.put(\"{}\", {});", field.name, checked(schema, field, &read_piece(field))));
     }
     if record.fields.iter().any(|field| field.name == "due_kind") {
         code.line("Strict.due(json);");
     }
-    code.line("items.add(json);");
-    code.close();
-    code.line("return items;");
-    code.close();
 }

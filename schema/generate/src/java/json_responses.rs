@@ -1,14 +1,15 @@
 //! For the harness: responses as JSON.
 
 use crate::java::code::Code;
-use crate::java::fields::{flat, frame_type, is_of_requests, is_shared, record_type};
+use crate::java::fields::{frame_type, is_listed, is_shared, members, record_type};
 use crate::java::json_requests::method_of;
 use crate::java::tables::PUBLIC;
 use crate::names::camel;
-use crate::schema::{Field, Item, Kind, Schema};
+use crate::schema::{Field, Item, Kind, Schema, Side};
 
-const IMPORTS: [&str; 4] = [
+const IMPORTS: [&str; 5] = [
     "io.adjourn.client.internal.wire.MalformedFrameException",
+    "io.adjourn.client.internal.wire.Request",
     "io.adjourn.client.internal.wire.Response",
     "java.util.ArrayList",
     "java.util.LinkedHashMap",
@@ -33,14 +34,15 @@ pub(super) fn mapping(schema: &Schema) -> String {
     code.close();
     for frame in schema.responses.iter().filter(|frame| !frame.fields.is_empty()) {
         let java = format!("Response.{}", frame_type(frame));
-        method(&mut code, &camel(&frame.name), &java, &flat(schema, &frame.fields));
+        method(&mut code, &camel(&frame.name), &java, &members(schema, &frame.fields));
     }
-    for record in
-        schema.records.iter().filter(|one| !is_of_requests(schema, &one.name) && !is_shared(schema, one))
-    {
-        method(&mut code, &camel(&record.name), &record_type(schema, &record.name), &record.fields);
-        code.blank();
+    for record in schema.records_of(Side::Response).filter(|one| !is_shared(schema, one)) {
         let java = record_type(schema, &record.name);
+        method(&mut code, &camel(&record.name), &java, &members(schema, &record.fields));
+        if !is_listed(&schema.responses, record) {
+            continue;
+        }
+        code.blank();
         let name = camel(&record.name);
         code.open(&format!(
             "private static List<Object> {name}Items(List<{java}> items) throws MalformedFrameException"
@@ -63,7 +65,12 @@ fn method(code: &mut Code, name: &str, java: &str, fields: &[Field]) {
     ));
     code.line("Map<String, Object> json = new LinkedHashMap<>();");
     for field in fields {
-        code.line(&format!("json.put(\"{}\", {});", field.name, shown(field)));
+        match &field.kind {
+            Kind::Part(record) => {
+                code.line(&format!("json.putAll({}(frame.{}()));", camel(record), camel(&field.name)));
+            }
+            _ => code.line(&format!("json.put(\"{}\", {});", field.name, shown(field))),
+        }
     }
     code.line("return json;");
     code.close();

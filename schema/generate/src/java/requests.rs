@@ -1,10 +1,10 @@
 //! Requests: their types, and how they are encoded.
 
 use crate::java::code::Code;
-use crate::java::fields::{PUBLIC_RECORDS, components, frame_type, is_of_requests, parameters, record_type};
+use crate::java::fields::{PUBLIC_RECORDS, components, frame_type, is_listed, parameters, record_type};
 use crate::java::tables::WIRE;
 use crate::names::{camel, pascal};
-use crate::schema::{Field, Frame, Item, Kind, Record, Repeat, Schema};
+use crate::schema::{Field, Frame, Item, Kind, Record, Repeat, Schema, Side};
 
 pub(super) fn types(schema: &Schema) -> String {
     let mut code =
@@ -22,8 +22,10 @@ pub(super) fn types(schema: &Schema) -> String {
     for record in own_records(schema) {
         code.blank();
         code.doc_of(&record.doc, &parameters(&record.fields));
-        code.open_record(&pascal(&record.name), &components(schema, &record.fields), "");
-        frame_bytes(&mut code, record);
+        code.open_record(&pascal(&record.name), &components(schema, "Request", &record.fields), "");
+        if is_listed(&schema.requests, record) {
+            frame_bytes(&mut code, record);
+        }
         code.close();
     }
     code.close();
@@ -33,7 +35,7 @@ pub(super) fn types(schema: &Schema) -> String {
 /// The records of requests that are types of this interface.
 fn own_records(schema: &Schema) -> impl Iterator<Item = &Record> {
     let is_public = |record: &Record| PUBLIC_RECORDS.iter().any(|(name, _)| *name == record.name);
-    schema.records.iter().filter(move |record| is_of_requests(schema, &record.name) && !is_public(record))
+    schema.records_of(Side::Request).filter(move |record| !is_public(record))
 }
 
 fn repeatable(code: &mut Code, schema: &Schema) {
@@ -62,7 +64,7 @@ fn request(code: &mut Code, schema: &Schema, frame: &Frame) {
     let fields: Vec<Field> = frame.fields.iter().filter(|field| field.kind != Kind::Magic).cloned().collect();
     code.blank();
     code.doc_of(&frame.doc, &parameters(&fields));
-    code.open_record(&frame_type(frame), &components(schema, &fields), " implements Request");
+    code.open_record(&frame_type(frame), &components(schema, "Request", &fields), " implements Request");
     code.line("@Override");
     code.open("public Opcode opcode()");
     code.line(&format!("return Opcode.{};", frame.name));
@@ -113,8 +115,11 @@ pub(super) fn encoder(schema: &Schema) -> String {
     for frame in schema.requests.iter().filter(|frame| !frame.fields.is_empty()) {
         encode(&mut code, frame);
     }
-    for record in schema.records.iter().filter(|record| is_of_requests(schema, &record.name)) {
-        encode_list(&mut code, schema, record);
+    for record in schema.records_of(Side::Request) {
+        if is_listed(&schema.requests, record) {
+            encode_list(&mut code, schema, record);
+        }
+        encode_record(&mut code, schema, record);
     }
     code.blank();
     code.lines(REFERENCE);
@@ -176,6 +181,10 @@ fn write_fields(code: &mut Code, fields: &[Field]) {
                 flush(code, &mut chain);
                 code.line(&format!("{}Items({value}, out);", camel(record)));
             }
+            Kind::Part(record) => {
+                flush(code, &mut chain);
+                code.line(&format!("{}({value}, out);", camel(record)));
+            }
             Kind::Reference => {
                 flush(code, &mut chain);
                 code.line(&format!("reference({value}, out);"));
@@ -207,15 +216,14 @@ fn call(kind: &Kind, value: &str) -> String {
     }
 }
 
-fn encode_list(code: &mut Code, schema: &Schema, record: &Record) {
-    let item = record_type(schema, &record.name);
+/// Writes a record: its fixed part, then its pieces.
+fn encode_record(code: &mut Code, schema: &Schema, record: &Record) {
     code.blank();
     code.open(&format!(
-        "private static void {}Items(List<{item}> items, FrameWriter out)",
-        camel(&record.name)
+        "private static void {}({} item, FrameWriter out)",
+        camel(&record.name),
+        record_type(schema, &record.name)
     ));
-    code.line(&format!("out.list({}, items.size());", record.fixed_bytes()));
-    code.open(&format!("for ({item} item : items)"));
     for piece in record.fields.iter().filter(|field| matches!(field.kind, Kind::Text(_))) {
         let name = camel(&piece.name);
         code.line(&format!("byte[] {name} = FrameWriter.utf8(item.{name}());"));
@@ -236,6 +244,19 @@ fn encode_list(code: &mut Code, schema: &Schema, record: &Record) {
         });
     }
     code.chain("out", &calls, ";");
+    code.close();
+}
+
+fn encode_list(code: &mut Code, schema: &Schema, record: &Record) {
+    let item = record_type(schema, &record.name);
+    code.blank();
+    code.open(&format!(
+        "private static void {}Items(List<{item}> items, FrameWriter out)",
+        camel(&record.name)
+    ));
+    code.line(&format!("out.list({}, items.size());", record.fixed_bytes()));
+    code.open(&format!("for ({item} item : items)"));
+    code.line(&format!("{}(item, out);", camel(&record.name)));
     code.close();
     code.close();
 }

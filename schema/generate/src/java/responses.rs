@@ -2,12 +2,12 @@
 
 use crate::java::code::Code;
 use crate::java::fields::{
-    components, flat, frame_type, is_of_requests, is_shared, java_type, length_name, parameters, read,
+    components, frame_type, grouped, is_listed, is_shared, java_type, length_name, members, parameters, read,
     read_length, read_number, read_piece, record_type, shared_by,
 };
 use crate::java::tables::WIRE;
 use crate::names::{camel, capitals, pascal};
-use crate::schema::{Choice, ChoiceValue, Field, Frame, Kind, Record, Schema, Unknown, UnknownCode};
+use crate::schema::{Choice, ChoiceValue, Field, Frame, Kind, Record, Schema, Side, Unknown, UnknownCode};
 
 pub(super) fn types(schema: &Schema) -> String {
     let mut code = Code::file(WIRE, &["java.util.List"]);
@@ -30,8 +30,8 @@ pub(super) fn types(schema: &Schema) -> String {
     code.close();
     for frame in &schema.responses {
         let proof = if frame.is_proof { ", Proof" } else { "" };
-        let fields = flat(schema, &frame.fields);
-        record(&mut code, schema, &frame_type(frame), &frame.doc, &fields, &format!("Response{proof}"));
+        let implemented = format!("Response{proof}");
+        record(&mut code, schema, &frame_type(frame), &frame.doc, &frame.fields, &implemented);
     }
     for one in own_records(schema) {
         if is_shared(schema, one) {
@@ -45,10 +45,11 @@ pub(super) fn types(schema: &Schema) -> String {
 }
 
 fn own_records(schema: &Schema) -> impl Iterator<Item = &Record> {
-    schema.records.iter().filter(|record| !is_of_requests(schema, &record.name))
+    schema.records.iter().filter(|record| !schema.has_record(Side::Request, &record.name))
 }
 
 fn record(code: &mut Code, schema: &Schema, name: &str, doc: &str, fields: &[Field], implemented: &str) {
+    let fields = &members(schema, fields);
     let shared = shared_by(schema, fields).into_iter().map(|one| pascal(&one.name));
     let own = Some(implemented.to_owned()).filter(|one| !one.is_empty());
     let interfaces: Vec<String> = own.into_iter().chain(shared).collect();
@@ -56,7 +57,7 @@ fn record(code: &mut Code, schema: &Schema, name: &str, doc: &str, fields: &[Fie
         if interfaces.is_empty() { String::new() } else { format!(" implements {}", interfaces.join(", ")) };
     code.blank();
     code.doc_of(doc, &parameters(fields));
-    code.open_record(name, &components(schema, fields), &rest);
+    code.open_record(name, &components(schema, "Response", fields), &rest);
     for field in fields {
         let bits = schema.bits_of(field.bits.as_deref());
         for flag in bits.map(|bits| bits.values.as_slice()).unwrap_or_default() {
@@ -114,12 +115,13 @@ pub(super) fn decoder(schema: &Schema) -> String {
     for frame in schema.responses.iter().filter(|frame| !frame.fields.is_empty()) {
         frame_method(&mut code, schema, frame);
     }
-    for record in own_records(schema).filter(|record| !is_shared(schema, record)) {
-        let is_object = schema.responses.iter().flat_map(|frame| &frame.fields);
-        let is_object = is_object.into_iter().any(|field| field.kind == Kind::Object(record.name.clone()));
-        if is_object {
-            object_method(&mut code, schema, record);
-        } else {
+    for record in schema.records_of(Side::Response).filter(|record| !is_shared(schema, record)) {
+        let name = &record.name;
+        let mut kinds = schema.responses.iter().flat_map(|frame| &frame.fields).map(|field| &field.kind);
+        if kinds.any(|kind| matches!(kind, Kind::Part(of) | Kind::Object(of) if of == name)) {
+            record_method(&mut code, schema, record);
+        }
+        if is_listed(&schema.responses, record) {
             list_method(&mut code, schema, record);
         }
     }
@@ -135,26 +137,28 @@ fn method(code: &mut Code, result: &str, name: &str) {
 fn frame_method(code: &mut Code, schema: &Schema, frame: &Frame) {
     let name = format!("Response.{}", frame_type(frame));
     method(code, &name, &camel(&frame.name));
-    if frame.fields.iter().any(|field| matches!(field.kind, Kind::Part(_))) {
-        let mut values = Vec::new();
-        for field in &frame.fields {
-            match &field.kind {
-                Kind::Part(record) => values.extend(fixed_part(code, schema, schema.record(record))),
-                _ => values.push(read(schema, field)),
+    let mut values = Vec::new();
+    for field in &frame.fields {
+        match &field.kind {
+            Kind::Part(record) if is_shared(schema, schema.record(record)) => {
+                assert!(values.is_empty(), "{}: {} must stand first", frame.name, field.name);
+                values = fixed_part(code, schema, schema.record(record));
             }
+            _ => values.push(read(schema, field)),
         }
-        code.list(&format!("return new {name}("), &values, ");");
-    } else {
-        let values: Vec<String> = frame.fields.iter().map(|field| read(schema, field)).collect();
-        code.list(&format!("return new {name}("), &values, ");");
     }
+    code.list(&format!("return new {name}("), &values, ");");
     code.close();
 }
 
-fn object_method(code: &mut Code, schema: &Schema, record: &Record) {
+fn record_method(code: &mut Code, schema: &Schema, record: &Record) {
     let name = record_type(schema, &record.name);
     method(code, &name, &camel(&record.name));
-    let values: Vec<String> = record.fields.iter().map(|field| read(schema, field)).collect();
+    let values = if record.fields.iter().any(Field::is_piece) {
+        fixed_part(code, schema, record)
+    } else {
+        record.fields.iter().map(|field| read(schema, field)).collect()
+    };
     code.list(&format!("return new {name}("), &values, ");");
     code.close();
 }
@@ -167,11 +171,26 @@ fn list_method(code: &mut Code, schema: &Schema, record: &Record) {
     code.line(&format!("List<{name}> items = new ArrayList<>(size);"));
     code.open("for (int i = 0; i < size; i++)");
     code.line("int end = in.beginFixed(fixed);");
-    let values = fixed_part_until(code, schema, record, "in.endFixed(end);");
+    let mut values = fixed_part_until(code, schema, record, "in.endFixed(end);");
+    made_within(schema, record, &mut values);
     code.list(&format!("items.add(new {name}("), &values, "));");
     code.close();
     code.line("return items;");
     code.close();
+}
+
+/// Makes the values that belong to a record that is a type of its own into one.
+fn made_within(schema: &Schema, record: &Record, values: &mut [String]) {
+    let mut at = 0;
+    for group in grouped(schema, &record.fields) {
+        let last = at + group.len() - 1;
+        if let ([first, _, ..], Some([one, .., other])) = (group, values.get_mut(at..=last)) {
+            let like = first.like.as_deref().unwrap_or_default();
+            *one = format!("new {}({one}", record_type(schema, like));
+            other.push(')');
+        }
+        at = last + 1;
+    }
 }
 
 /// Reads the fixed part into variables. Returns what the fields are made of, in their order: pieces are read there.

@@ -21,7 +21,13 @@ pub(super) fn frame(code: &mut Code, schema: &Schema, frame: &Frame) {
     let (parts, slots) = parts(schema, &early, &access);
     let has_check = check(code, &slots);
     let late: Vec<&Field> = frame.fields.iter().filter(|field| field.is_late).collect();
-    let bytes = if parts.is_empty() { "''".to_owned() } else { parts.join("\n    . ") };
+    let bytes = match parts.split_first() {
+        None => "''".to_owned(),
+        Some((first, rest)) => {
+            let rest = rest.iter().map(|part| format!("\n    . {}", part.replace('\n', "\n    ")));
+            first.clone() + &rest.collect::<String>()
+        }
+    };
     if late.is_empty() {
         if has_check {
             code.blank();

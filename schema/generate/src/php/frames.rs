@@ -25,8 +25,8 @@ macro_rules! group {
     };
 }
 
-/// By the bits of the opcode that [`GROUP_BITS`] names.
-const GROUPS: [Group; 8] = [
+/// By the bits of the opcode that [`GROUP_BITS`] names; and the last one, which shares them with another.
+const GROUPS: [Group; 9] = [
     group!("ConnectionFrames", "Frames about the connection, and ERROR."),
     group!("PushFrames", "PUSH and its answer."),
     group!("DeliveryFrames", "Frames that get jobs."),
@@ -35,8 +35,11 @@ const GROUPS: [Group; 8] = [
     group!("TopicFrames", "Frames about topics, and about the queue as a whole."),
     group!("BackupFrames", "Frames about backups."),
     group!("ClusterFrames", "Frames about the cluster."),
+    group!("ScheduleFrames", "Frames about schedules."),
 ];
 const GROUP_BITS: u8 = 0x70;
+/// The frames about schedules have all of these bits.
+const SCHEDULE_BITS: u8 = 0x78;
 const NAMESPACE: &str = "Adjourn\\Protocol";
 const TESTS: &str = "Adjourn\\Tests\\Protocol";
 /// Functions of PHP that are faster if they are imported, as the compiler then knows them.
@@ -65,7 +68,11 @@ pub(super) fn outputs(schema: &Schema) -> Vec<Output> {
 
 /// Which group a frame belongs to. ERROR may answer the first request, and belongs to the connection.
 fn place(frame: &Frame) -> usize {
-    if frame.name == "ERROR" { 0 } else { usize::from((frame.opcode & GROUP_BITS) >> 4) }
+    match frame.opcode {
+        _ if frame.name == "ERROR" => 0,
+        opcode if opcode & SCHEDULE_BITS == SCHEDULE_BITS => GROUPS.len() - 1,
+        opcode => usize::from((opcode & GROUP_BITS) >> 4),
+    }
 }
 
 fn class_of(frame: &Frame) -> &'static str {

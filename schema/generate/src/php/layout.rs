@@ -157,7 +157,7 @@ pub(super) fn flat<'a>(schema: &'a Schema, fields: &'a [Field]) -> Vec<&'a Field
 /// The lists that frames have, each once, and the kinds of all fields in them.
 pub(super) fn used<'a>(schema: &'a Schema, frames: &[&'a Frame]) -> (Vec<&'a Item>, Vec<&'a Kind>) {
     let (mut items, mut kinds): (Vec<&Item>, Vec<&Kind>) = (Vec::new(), Vec::new());
-    for field in frames.iter().flat_map(|frame| &frame.fields) {
+    for field in frames.iter().flat_map(|frame| flat(schema, &frame.fields)) {
         kinds.push(&field.kind);
         let Kind::List(item) = &field.kind else { continue };
         if !items.contains(&item) {

@@ -1,6 +1,7 @@
 //! The names of everything that the schema has, for the test that looks for each in the public API.
 
 use super::code::{Code, number, quoted};
+use super::layout::flat;
 use super::policy::property;
 use crate::names::pascal;
 use crate::output::Output;
@@ -41,7 +42,7 @@ fn requests(code: &mut Code, schema: &Schema) {
     code.open("public const REQUESTS = [");
     for frame in &schema.requests {
         let mut fields = Vec::new();
-        for field in frame.fields.iter().filter(|field| field.kind != Kind::Magic) {
+        for field in flat(schema, &frame.fields) {
             fields.push(quoted(&field.name));
             if let Kind::List(crate::schema::Item::Record(record)) = &field.kind {
                 let record = schema.record(record);

@@ -39,11 +39,16 @@ pub(super) fn frame(page: &mut Page, structs: &mut Structs, schema: &Schema, sha
     made(page, shape);
 }
 
+/// Writes the statements that make the objects in it.
+fn parts(page: &mut Page, depth: usize, shape: &Shape) {
+    for part in &shape.parts {
+        page.list(depth, &format!("{} = {}(", part.local, part.class), &part.arguments, ")");
+    }
+}
+
 /// Writes the statement that returns the object.
 pub(super) fn made(page: &mut Page, shape: &Shape) {
-    if let Some((local, class, arguments)) = &shape.part {
-        page.list(1, &format!("{local} = {class}("), arguments, ")");
-    }
+    parts(page, 1, shape);
     page.list(1, &format!("return {}(", shape.class), &shape.arguments(), ")");
 }
 
@@ -63,6 +68,7 @@ pub(super) fn records(
     let fields = structs.name(&record.name, &codes_of(&shape));
     let locals: Vec<String> = shape.wires.iter().map(local_of).collect();
     if !shape.has_pieces() {
+        assert!(shape.parts.is_empty(), "{}: a list of it is made in one expression", record.name);
         page.line(1, &format!("found, at = records({fields}, data, at)"));
         let made = match shape.attributes.as_slice() {
             [one] if shape.is_bare() => one.value.clone(),
@@ -95,6 +101,7 @@ pub(super) fn records(
     page.line(1, "for _ in range(items):");
     page.unpacked(2, &locals, &unpack);
     pieces(page, &shape, checks);
+    parts(page, 2, &shape);
     page.nested(2, "found.append(", &format!("{class}("), &shape.arguments());
     page.line(1, "return tuple(found), at");
 }
@@ -248,8 +255,14 @@ impl Reader<'_> {
         let record = self.schema.record(record);
         let (sub, bytes) = (shape::of_record(self.schema, record), record.fixed_bytes());
         let name = self.structs.name(&record.name, &codes_of(&sub));
-        let at = self.place();
-        self.page.line(1, &format!("{local} = {}(*{name}.unpack_from(data, {at}))", sub.class));
+        let unpack = format!("{name}.unpack_from(data, {})", self.place());
+        let locals: Vec<String> = sub.wires.iter().map(local_of).collect();
+        if sub.arguments() == locals {
+            self.page.line(1, &format!("{local} = {}(*{unpack})", sub.class));
+        } else {
+            self.page.unpacked(1, &locals, &unpack);
+            self.page.list(1, &format!("{local} = {}(", sub.class), &sub.arguments(), ")");
+        }
         match self.at {
             At::Fixed(place) => self.at = At::Fixed(place + bytes),
             At::Variable => self.page.line(1, &format!("at += {bytes}")),

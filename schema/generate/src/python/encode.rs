@@ -207,7 +207,12 @@ impl Writer<'_> {
         }
         let name = self.structs.name(&item.name, &codes_of(item));
         let values: Vec<String> = item.wires.iter().map(|wire| wire.raw.replace('@', one)).collect();
-        vec![(0, format!("parts += [{name}.pack({}) for {one} in {raw}]", values.join(", ")))]
+        let (pack, each) = (format!("{name}.pack({})", values.join(", ")), format!("for {one} in {raw}"));
+        let flat = format!("parts += [{pack} {each}]");
+        if flat.len() <= 116 {
+            return vec![(0, flat)];
+        }
+        vec![(0, "parts += [".to_owned()), (1, pack), (1, each), (0, "]".to_owned())]
     }
 
     fn flush(&mut self, depth: usize) {

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .elements import NO_ATTRIBUTES, Attributes, Filter, TopicPolicy
-from .numbers import MAGIC, PRIORITY_UNSAID, BulkChange, DueKind, IfExists, ListOrder, Step
+@imports
 from .values import JobRef
 from .wire import LIST_HEAD, U8, U16, U32, U64, text, unfitting
 
@@ -39,23 +39,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from .elements import NO_ATTRIBUTES, Attributes, TopicPolicy
-from .numbers import (
-    BURIED_REASONS,
-    EFFECTS,
-    ERROR_CODES,
-    GOING_AWAY_REASONS,
-    JOB_STATES,
-    MEMBER_ROLES,
-    PUSH_OUTCOMES,
-    BuriedReason,
-    Effect,
-    ErrorCode,
-    GoingAwayReason,
-    JobState,
-    MemberRole,
-    PushOutcome,
-)
-from .requests import LeaseRef
+@imports
 from .wire import (
     U8,
     U16,
@@ -183,14 +167,17 @@ pub(super) fn requests(schema: &Schema) -> String {
     }
     page.line(0, "}");
     page.line(0, "\"\"\"What writes the payload of each request, by its opcode.\"\"\"");
-    assembled("Requests: what a client sends.", REQUESTS_HEAD, &structs, page)
+    let head = REQUESTS_HEAD.replace("@imports\n", &imports::of_numbers(schema, ".numbers", &page));
+    assembled("Requests: what a client sends.", &head, &structs, page)
 }
 
 pub(super) fn responses(schema: &Schema) -> String {
     let (mut page, mut structs) = (Page::default(), Structs::default());
     page.gap();
     page.lines(RESPONSE);
-    for record in schema.records_of(Side::Response).filter(|record| record.name != "shown") {
+    let records = schema.records_of(Side::Response);
+    let records = records.filter(|record| !schema.has_record(Side::Request, &record.name));
+    for record in records.filter(|record| record.name != "shown") {
         class_of_record(&mut page, schema, record);
     }
     for frame in &schema.responses {
@@ -211,7 +198,9 @@ pub(super) fn responses(schema: &Schema) -> String {
     }
     page.line(0, "}");
     page.line(0, "\"\"\"What reads the payload of each response, by its opcode.\"\"\"");
-    assembled("Responses: what a server sends.", RESPONSES_HEAD, &structs, page)
+    let imports = imports::of_numbers(schema, ".numbers", &page) + &imports::of_shared(schema, &page);
+    let head = RESPONSES_HEAD.replace("@imports\n", &imports);
+    assembled("Responses: what a server sends.", &head, &structs, page)
 }
 
 pub(super) fn server(schema: &Schema) -> String {
@@ -290,9 +279,8 @@ fn class_of_record(page: &mut Page, schema: &Schema, record: &Record) {
     };
     page.doc(1, doc);
     page.line(0, "");
-    let has_defaults = shape.class != "LeaseRef";
     for attribute in &attributes {
-        member(page, attribute, has_defaults);
+        member(page, attribute, naming::has_defaults(&shape.class));
     }
     if shape.class == "PushJob" {
         page.lines(PUSH_JOB);

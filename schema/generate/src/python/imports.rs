@@ -6,24 +6,35 @@ use super::shape::table_of_choice;
 use crate::names::pascal;
 use crate::schema::{Record, Schema, Side};
 
-/// The lines that import what a file needs of `numbers.py`, `requests.py` and `responses.py`.
-pub(super) fn of_classes(schema: &Schema, page: &Page) -> String {
-    let mut numbers = vec!["MAGIC".to_owned(), "States".to_owned()];
+/// The lines that import what a file needs of `numbers.py`.
+pub(super) fn of_numbers(schema: &Schema, module: &str, page: &Page) -> String {
+    let mut numbers = ["MAGIC", "PRIORITY_UNSAID", "States"].map(str::to_owned).to_vec();
     for name in schema.choices.iter().map(|choice| choice.name.as_str()).chain(["error"]) {
         numbers.extend([naming::class_of_choice(name), table_of_choice(name)]);
     }
-    let classes = |side: Side, own: &str, is_own: fn(&Record) -> bool| -> Vec<String> {
+    lines(module, numbers, page)
+}
+
+/// The lines that import the classes of `requests.py` that stand in responses, too.
+pub(super) fn of_shared(schema: &Schema, page: &Page) -> String {
+    let records = schema.records_of(Side::Request);
+    lines(".requests", records.map(|record| naming::class_of_record(&record.name)).collect(), page)
+}
+
+/// The lines that import what a file needs of `numbers.py`, `requests.py` and `responses.py`.
+pub(super) fn of_classes(schema: &Schema, page: &Page) -> String {
+    let classes = |side: Side, own: &str, is_own: &dyn Fn(&Record) -> bool| -> Vec<String> {
         let frames = schema.frames(side).iter().map(|frame| pascal(&frame.name));
         let records = schema.records.iter().filter(|record| is_own(record));
         let records = records.map(|record| naming::class_of_record(&record.name));
         frames.chain(records).chain([own.to_owned()]).collect()
     };
-    let is_of_requests = |record: &Record| matches!(record.name.as_str(), "new_job" | "lease");
-    let requests = classes(Side::Request, "Request", is_of_requests);
-    let responses = classes(Side::Response, "Response", |record| {
-        !matches!(record.name.as_str(), "new_job" | "lease" | "settle_result" | "past")
+    let is_of_requests = |record: &Record| schema.has_record(Side::Request, &record.name);
+    let requests = classes(Side::Request, "Request", &is_of_requests);
+    let responses = classes(Side::Response, "Response", &|record| {
+        !is_of_requests(record) && !matches!(record.name.as_str(), "settle_result" | "past")
     });
-    let mut out = lines("adjourn.protocol.numbers", numbers, page);
+    let mut out = of_numbers(schema, "adjourn.protocol.numbers", page);
     out.push_str(&lines("adjourn.protocol.requests", requests, page));
     out.push_str(&lines("adjourn.protocol.responses", responses, page));
     out

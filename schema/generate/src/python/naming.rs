@@ -29,6 +29,8 @@ pub(super) fn class_of_choice(name: &str) -> String {
         "going_away" => "GoingAwayReason",
         "applied" => "Effect",
         "role" => "MemberRole",
+        "paused" => "PausedReason",
+        "fired" => "FiringOutcome",
         "error" => "ErrorCode",
         other => return pascal(other),
     }
@@ -99,14 +101,23 @@ pub(super) const KNOWN_BY_BIT: [(&str, &str, &str); 4] = [
 ];
 
 /// Fields of a record that are one attribute, which has the class of another record: the record, the attribute, the other.
-pub(super) const TOGETHER: [(&str, &str, &str); 2] =
-    [("topic_count", "totals", "totals"), ("delivered", "lease", "lease")];
+pub(super) const TOGETHER: [(&str, &str, &str); 4] = [
+    ("topic_count", "totals", "totals"),
+    ("delivered", "lease", "lease"),
+    ("listed_schedule", "state", "schedule_state"),
+    ("listed_schedule", "rules", "schedule_rules"),
+];
 
 /// Attributes that are not shown with the others.
 pub(super) const SECRET: [&str; 2] = ["secret", "token"];
 
 /// Classes whose values come by the thousand: they are not frozen, which would take three times as long to make them.
 pub(super) const NOT_FROZEN: [&str; 2] = ["Delivered", "PushedJob"];
+
+/// Whether the attributes of a class have defaults.
+pub(super) fn has_defaults(class: &str) -> bool {
+    class != "LeaseRef"
+}
 
 /// A name that can stand for a variable.
 pub(super) fn variable(name: &str) -> String {

@@ -47,8 +47,18 @@ pub(super) struct Shape {
     pub(super) attributes: Vec<Attribute>,
     /// The attributes are a part of those of the class.
     pub(super) is_partial: bool,
-    /// An object that is made first: the variable, the class, the arguments.
-    pub(super) part: Option<(String, String, Vec<String>)>,
+    /// Objects that are made first.
+    pub(super) parts: Vec<Part>,
+}
+
+/// An object that is the value of an attribute.
+pub(super) struct Part {
+    /// The variable.
+    pub(super) local: String,
+    /// Its class.
+    pub(super) class: String,
+    /// What it is made of.
+    pub(super) arguments: Vec<String>,
 }
 
 impl Shape {
@@ -70,6 +80,14 @@ impl Shape {
         self.wires.iter().any(|wire| wire.field.is_piece())
     }
 
+    /// An object that says nothing.
+    fn default(&self) -> String {
+        let defaults = self.attributes.iter().map(|one| one.default.as_str());
+        let defaults: Vec<&str> =
+            if naming::has_defaults(&self.class) { Vec::new() } else { defaults.collect() };
+        format!("{}({})", self.class, defaults.join(", "))
+    }
+
     /// True if it is a record of one number, which stands for itself.
     pub(super) fn is_bare(&self) -> bool {
         self.class.is_empty()
@@ -86,7 +104,7 @@ pub(super) fn of_record(schema: &Schema, record: &Record) -> Shape {
         wires: Vec::new(),
         attributes: Vec::new(),
         is_partial: record.name == "listed",
-        part: None,
+        parts: Vec::new(),
     };
     if let [only] = record.fields.as_slice() {
         shape.class.clear();
@@ -112,14 +130,11 @@ pub(super) fn of_frame(schema: &Schema, frame: &Frame) -> Shape {
         wires: Vec::new(),
         attributes: Vec::new(),
         is_partial: false,
-        part: None,
+        parts: Vec::new(),
     };
     shape.lower_all(schema, &frame.fields);
-    if let Some(part) = frame.fields.iter().find_map(|field| match &field.kind {
-        Kind::Part(part) => Some((field, part)),
-        _ => None,
-    }) {
-        shape.gather(part.0, part.1);
+    if let Some(field) = frame.fields.iter().find(|field| is_report(field)) {
+        shape.gather(field);
     }
     shape
 }
@@ -127,7 +142,7 @@ pub(super) fn of_frame(schema: &Schema, frame: &Frame) -> Shape {
 /// The class of jobs that are shown, in a list and alone: the attributes of both.
 pub(super) fn of_reports(schema: &Schema) -> Vec<Attribute> {
     let mut attributes = of_record(schema, schema.record("listed")).attributes;
-    for frame in schema.responses.iter().filter(|frame| has_part(frame)) {
+    for frame in schema.responses.iter().filter(|frame| frame.fields.iter().any(is_report)) {
         let mut alone = Shape { is_partial: true, ..of_record(schema, schema.record("shown")) };
         alone.attributes.clear();
         alone.lower_all(schema, &frame.fields);
@@ -137,55 +152,69 @@ pub(super) fn of_reports(schema: &Schema) -> Vec<Attribute> {
     attributes
 }
 
-fn has_part(frame: &Frame) -> bool {
-    frame.fields.iter().any(|field| matches!(field.kind, Kind::Part(_)))
+/// True if all fields of a frame with this one are attributes of one report.
+fn is_report(field: &Field) -> bool {
+    field.kind == Kind::Part("shown".to_owned())
 }
 
 impl Shape {
     fn lower_all(&mut self, schema: &Schema, fields: &[Field]) {
-        let together = naming::TOGETHER.iter().find(|(owner, _, _)| *owner == self.name);
-        let of_other = |name: &str| together.is_some_and(|(_, _, other)| has_field(schema, other, name));
         for field in fields {
+            let together = naming::TOGETHER.iter();
+            let mut together = together.filter(|(owner, _, _)| *owner == self.name);
             if let Kind::Part(record) = &field.kind {
-                let shown = of_record(schema, schema.record(record));
-                self.wires.extend(shown.wires);
-                self.attributes.extend(shown.attributes);
-            } else if let (Some((_, attribute, other)), true) = (together, of_other(&field.name)) {
-                self.lower_together(schema, attribute, other, field);
+                let record = schema.record(record);
+                if is_report(field) {
+                    let shown = of_record(schema, record);
+                    self.wires.extend(shown.wires);
+                    self.attributes.extend(shown.attributes);
+                } else {
+                    let name = naming::attribute_of_field(&self.name, &field.name);
+                    self.lower_record(schema, &name, record, &field.doc);
+                }
+            } else if let Some((_, name, other)) =
+                together.find(|(_, _, other)| has_field(schema, other, &field.name))
+            {
+                let record = schema.record(other);
+                if record.fields.first().is_some_and(|first| first.name == field.name) {
+                    self.lower_record(schema, name, record, &record.doc);
+                }
             } else {
                 self.lower(schema, field);
             }
         }
     }
 
-    /// One field of those that are one attribute.
-    fn lower_together(&mut self, schema: &Schema, attribute: &str, other: &str, field: &Field) {
-        let record = schema.record(other);
-        let class = naming::class_of_record(other);
-        let local = naming::variable(&field.name);
-        let raw = format!("@.{attribute}.{}", field.name);
-        self.wires.push(Wire { field: field.clone(), local, raw, is_deferred: false });
-        if record.fields.first().is_some_and(|first| first.name == field.name) {
-            let values: Vec<String> = record.fields.iter().map(|one| naming::variable(&one.name)).collect();
-            let zeros: Vec<&str> = record.fields.iter().map(|_| "0").collect();
-            self.attributes.push(Attribute {
-                name: attribute.to_owned(),
-                hint: class.clone(),
-                default: format!("{class}({})", zeros.join(", ")),
-                value: format!("{class}({})", values.join(", ")),
-                doc: record.doc.clone(),
-                is_late: false,
-            });
+    /// The fields of a record, which are one attribute.
+    fn lower_record(&mut self, schema: &Schema, name: &str, record: &Record, doc: &str) {
+        let mut inner = of_record(schema, record);
+        let local = naming::variable(name);
+        for (place, wire) in inner.wires.iter_mut().enumerate() {
+            wire.raw = wire.raw.replace("@.", &format!("@.{name}."));
+            // Pieces of fields before it stand before it.
+            wire.is_deferred = place > 0;
         }
+        self.attributes.push(Attribute {
+            name: name.to_owned(),
+            hint: inner.class.clone(),
+            default: inner.default(),
+            value: local.clone(),
+            doc: doc.to_owned(),
+            is_late: false,
+        });
+        let arguments = inner.arguments();
+        self.wires.append(&mut inner.wires);
+        self.parts.append(&mut inner.parts);
+        self.parts.push(Part { local, class: inner.class, arguments });
     }
 
-    /// The fields of the frame become attributes of one attribute, which has the class of this part.
-    fn gather(&mut self, field: &Field, part: &str) {
+    /// The fields of the frame become attributes of one attribute, which is a report.
+    fn gather(&mut self, field: &Field) {
         let name = naming::attribute_of_field(&self.name, &field.name);
         for wire in &mut self.wires {
             wire.raw = wire.raw.replace("@.", &format!("@.{name}."));
         }
-        let class = naming::class_of_record(part);
+        let class = naming::class_of_record("shown");
         let mut values: Vec<String> =
             self.attributes.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
         values.push("body_bytes=len(body)".to_owned());
@@ -197,7 +226,7 @@ impl Shape {
             doc: field.doc.clone(),
             is_late: false,
         }];
-        self.part = Some(("report".to_owned(), class, values));
+        self.parts = vec![Part { local: "report".to_owned(), class, arguments: values }];
     }
 
     fn lower(&mut self, schema: &Schema, field: &Field) {

@@ -10,8 +10,19 @@ use crate::names::{pascal, sentence};
 use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
 
 /// The frames whose fields the table of the requests does not have.
-const REQUESTS: [&str; 9] =
-    ["HELLO", "PUSH", "RESERVE", "SUBSCRIBE", "LIST", "BULK", "EDIT", "TOPIC_SET", "ADVANCE"];
+const REQUESTS: [&str; 11] = [
+    "HELLO",
+    "PUSH",
+    "RESERVE",
+    "SUBSCRIBE",
+    "LIST",
+    "BULK",
+    "EDIT",
+    "TOPIC_SET",
+    "ADVANCE",
+    "SCHEDULE_SET",
+    "SCHEDULE_LIST",
+];
 
 pub(super) fn records(schema: &Schema) -> String {
     let mut out = format!(
@@ -51,7 +62,8 @@ pub(super) fn frames(schema: &Schema) -> String {
 const PUBLIC: [&str; 1] = ["totals"];
 
 /// The records whose length other code asks for.
-const WITH_BYTES: [&str; 3] = ["lease", "shown", "totals"];
+const WITH_BYTES: [&str; 6] =
+    ["lease", "shown", "totals", "schedule_rules", "job_template", "schedule_state"];
 
 /// The type of a field that has one wherever it stands.
 fn plain(kind: &Kind) -> &'static str {
@@ -317,14 +329,11 @@ impl Writer<'_> {
     }
 
     fn put(&self, name: &str, out: &mut String) {
-        let mut bounds: Vec<String> =
-            if self.has_pieces() || self.lists().any(|(_, item)| self.is_borrowed(item)) {
-                vec!["'a".to_owned()]
-            } else {
-                Vec::new()
-            };
-        let mut arguments: Vec<String> =
-            self.has_pieces().then(|| "&'a [u8]".to_owned()).into_iter().collect();
+        // What is borrowed has a name if the items of a list are, too.
+        let is_named = self.lists().any(|(_, item)| self.is_borrowed(item));
+        let mut bounds: Vec<String> = is_named.then(|| "'a".to_owned()).into_iter().collect();
+        let piece = if is_named { "&'a [u8]" } else { "&[u8]" };
+        let mut arguments: Vec<String> = self.has_pieces().then(|| piece.to_owned()).into_iter().collect();
         for (field, item) in self.lists() {
             let generic = self.generic(field);
             let item = match item {
@@ -338,12 +347,6 @@ impl Writer<'_> {
             bounds.push(format!("{generic}: ExactSizeIterator<Item = {item}>"));
             arguments.push(generic);
         }
-        let bounds = if bounds.iter().all(|bound| bound == "'a") { Vec::new() } else { bounds };
-        let arguments = if bounds.is_empty() {
-            arguments.iter().map(|argument| argument.replace("'a ", "")).collect()
-        } else {
-            arguments
-        };
         let listed = |parts: &[String]| {
             if parts.is_empty() { String::new() } else { format!("<{}>", parts.join(", ")) }
         };

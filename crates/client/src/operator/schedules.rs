@@ -1,0 +1,64 @@
+//! Schedules: sets, shows, lists, runs, pauses and deletes them.
+
+use crate::calls::Client;
+use crate::error::ClientError;
+use adjourn_protocol::{
+    ListedSchedule, Request, ScheduleList, ScheduleRan, ScheduleReport, ScheduleSet, Scheduled,
+};
+use adjourn_types::limits::SCHEDULES_LISTED_MAX;
+use adjourn_types::{JobId, TopicName};
+
+impl Client {
+    /// Creates a schedule, or gives the one of this name another content; its history stays.
+    ///
+    /// [`ErrorCode::Invalid`](adjourn_protocol::ErrorCode::Invalid) if its rules cannot be read or it never fires,
+    /// [`ErrorCode::Changed`](adjourn_protocol::ErrorCode::Changed) if it has not the version that was expected.
+    pub async fn set_schedule(&self, set: ScheduleSet) -> Result<Scheduled, ClientError> {
+        self.ask(Request::ScheduleSet(set)).await
+    }
+
+    /// A schedule as it stands, with what it did of late.
+    ///
+    /// [`ErrorCode::NotFound`](adjourn_protocol::ErrorCode::NotFound) if there is no such schedule.
+    pub async fn schedule(&self, topic: &TopicName, name: &str) -> Result<ScheduleReport, ClientError> {
+        self.ask(Request::ScheduleShow { topic: topic.clone(), name: name.to_owned() }).await
+    }
+
+    /// The schedules of a topic, in the order in which they were made.
+    pub async fn schedules(&self, topic: &TopicName) -> Result<Vec<ListedSchedule>, ClientError> {
+        let (mut schedules, mut after) = (Vec::<ListedSchedule>::new(), JobId(0));
+        loop {
+            let request = ScheduleList { topic: topic.clone(), after, schedules_max: SCHEDULES_LISTED_MAX };
+            let mut page: Vec<ListedSchedule> = self.ask(Request::ScheduleList(request)).await?;
+            let is_last = page.len() < SCHEDULES_LISTED_MAX as usize;
+            schedules.append(&mut page);
+            match schedules.last().filter(|_| !is_last) {
+                Some(last) => after = last.state.id,
+                None => return Ok(schedules),
+            }
+        }
+    }
+
+    /// Pushes a job of a schedule now, whether an earlier one has ended or not. Returns the job's id.
+    ///
+    /// [`ErrorCode::KeyExists`](adjourn_protocol::ErrorCode::KeyExists) if the topic has a job with the key that it would have.
+    pub async fn run_schedule(&self, topic: &TopicName, name: &str) -> Result<JobId, ClientError> {
+        let request = Request::ScheduleRun { topic: topic.clone(), name: name.to_owned() };
+        self.ask(request).await.map(|ScheduleRan(job)| job)
+    }
+
+    /// Lets a schedule fire no more until it is resumed.
+    pub async fn pause_schedule(&self, topic: &TopicName, name: &str) -> Result<(), ClientError> {
+        self.ask(Request::SchedulePause { topic: topic.clone(), name: name.to_owned() }).await
+    }
+
+    /// Lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed.
+    pub async fn resume_schedule(&self, topic: &TopicName, name: &str) -> Result<(), ClientError> {
+        self.ask(Request::ScheduleResume { topic: topic.clone(), name: name.to_owned() }).await
+    }
+
+    /// Forgets a schedule. Its jobs stay.
+    pub async fn delete_schedule(&self, topic: &TopicName, name: &str) -> Result<(), ClientError> {
+        self.ask(Request::ScheduleDelete { topic: topic.clone(), name: name.to_owned() }).await
+    }
+}

@@ -1,0 +1,256 @@
+//! Requests about schedules; `SCHEDULED`, `SCHEDULE`, `SCHEDULES` and `SCHEDULE_RAN`.
+//!
+//! A server keeps the rules of a schedule in the form in which they are sent: see [`encode_rules`] and [`decode_rules`].
+
+mod records;
+
+use std::num::NonZeroU32;
+
+use bytes::{Bytes, BytesMut};
+
+use super::decode_error::DecodeError;
+use super::field::{Field, Subject, check_ttr};
+use super::layout::frames;
+use super::wire::{self, Reader, in_range, key_bytes, not_longer, text, text8};
+use adjourn_types::limits::{
+    SCHEDULE_JITTER_MS_MAX, SCHEDULE_MISSED_MAX, SCHEDULE_NAME_BYTES_MAX, SCHEDULE_NOTE_BYTES_MAX,
+    SCHEDULE_WHEN_BYTES_MAX, SCHEDULE_ZONE_BYTES_MAX, SCHEDULES_LISTED_MAX,
+};
+use adjourn_types::{Attributes, Firing, JobId, Key, Millis, PausedBy, ScheduleRules, TopicName};
+pub(crate) use records::{
+    decode_list, decode_report, decode_scheduled, encode_list, encode_report, encode_scheduled,
+};
+pub use records::{decode_rules, encode_rules};
+use records::{rules_of, rules_record, template_record};
+
+/// The version that stands for a schedule that is not there.
+const IF_NEW: u32 = u32::MAX;
+
+/// What the jobs of a schedule have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobTemplate {
+    /// As in [`NewJob`](super::NewJob::priority).
+    pub priority: u32,
+    /// As in [`NewJob`](super::NewJob::ttr_ms).
+    pub ttr_ms: u32,
+    /// As in [`NewJob`](super::NewJob::attributes).
+    pub attributes: Attributes,
+    /// The payload.
+    pub body: Bytes,
+}
+
+/// When a schedule is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IfVersion {
+    /// In any case.
+    #[default]
+    Any,
+    /// Only if there is none of its name.
+    New,
+    /// Only if it was set so often.
+    Is(NonZeroU32),
+}
+
+/// Creates a schedule, or gives the one of its name another content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleSet {
+    /// The topic of its jobs.
+    pub topic: TopicName,
+    /// Its name, unique in the topic: 1 to [`SCHEDULE_NAME_BYTES_MAX`] bytes.
+    pub name: String,
+    /// When it fires.
+    pub rules: Box<ScheduleRules>,
+    /// Its jobs.
+    pub template: JobTemplate,
+    /// When it is set.
+    pub if_version: IfVersion,
+}
+
+/// A page of the schedules of a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleList {
+    /// The topic of their jobs.
+    pub topic: TopicName,
+    /// Only those with higher ids; 0 for the first page.
+    pub after: JobId,
+    /// At most this many: 1 to [`SCHEDULES_LISTED_MAX`].
+    pub schedules_max: u32,
+}
+
+/// Where a schedule stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduleState {
+    /// Its id.
+    pub id: JobId,
+    /// How often it was set.
+    pub version: u32,
+    /// Its next instant; `None` if there is none any more.
+    pub next: Option<Millis>,
+    /// True if that has come, and is about to be fired.
+    pub has_come: bool,
+    /// True if that has come, and waits until an earlier job has ended.
+    pub is_held: bool,
+    /// Why it does not fire at present. [`PausedBy::User`] also stands for a reason that only a newer server knows.
+    pub paused: Option<PausedBy>,
+    /// Instants at which it pushed a job.
+    pub fired: u64,
+    /// Its jobs that have not ended.
+    pub running: u32,
+    /// Jobs that failed one after another until now.
+    pub failures: u32,
+}
+
+/// A schedule as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleReport {
+    /// Where it stands.
+    pub state: ScheduleState,
+    /// When it fires.
+    pub rules: ScheduleRules,
+    /// Its jobs.
+    pub template: JobTemplate,
+    /// What it did of late, the oldest first; without what only a newer server knows.
+    pub history: Vec<Firing>,
+}
+
+/// A schedule on a page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSchedule {
+    /// Where it stands.
+    pub state: ScheduleState,
+    /// When it fires.
+    pub rules: ScheduleRules,
+    /// The topic of its jobs.
+    pub topic: TopicName,
+    /// Its name.
+    pub name: String,
+}
+
+impl ScheduleReport {
+    /// How many bytes it holds in memory and on the wire, roughly.
+    pub fn weight_bytes(&self) -> usize {
+        const FIRING_BYTES: usize = 64;
+        let template = self.template.attributes.as_bytes().len() + self.template.body.len();
+        rules_weight_bytes(&self.rules) + template + FIRING_BYTES * self.history.len()
+    }
+}
+
+impl ListedSchedule {
+    /// How many bytes it holds in memory and on the wire, roughly.
+    pub fn weight_bytes(&self) -> usize {
+        rules_weight_bytes(&self.rules) + self.topic.as_str().len() + self.name.len()
+    }
+}
+
+fn rules_weight_bytes(rules: &ScheduleRules) -> usize {
+    const FIXED_BYTES: usize = 256;
+    FIXED_BYTES + rules.when.len() + rules.zone.len() + rules.note.len() + key_bytes(rules.key.as_ref()).len()
+}
+
+impl Field for ScheduleSet {
+    fn put(&self, out: &mut BytesMut) {
+        let if_version = match self.if_version {
+            IfVersion::Any => None,
+            IfVersion::New => Some(IF_NEW),
+            IfVersion::Is(version) => Some(version.get()),
+        };
+        let frame = frames::ScheduleSet {
+            topic: self.topic.as_str().as_bytes(),
+            name: text8(&self.name),
+            rules: rules_record(&self.rules),
+            template: template_record(&self.template),
+            if_version,
+        };
+        frame.put(out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let frame = frames::ScheduleSet::take(reader)?;
+        let if_version = match frame.if_version.and_then(NonZeroU32::new) {
+            None => IfVersion::Any,
+            Some(version) if version.get() == IF_NEW => IfVersion::New,
+            Some(version) => IfVersion::Is(version),
+        };
+        Ok(Self {
+            topic: wire::topic(frame.topic)?,
+            name: text(&frame.name, "name")?,
+            rules: Box::new(rules_of(frame.rules)?),
+            template: JobTemplate {
+                attributes: Attributes::unchecked(frame.template.attributes),
+                priority: frame.template.priority,
+                ttr_ms: frame.template.ttr_ms,
+                body: frame.template.body,
+            },
+            if_version,
+        })
+    }
+
+    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+        if self.name.is_empty() {
+            return Err(DecodeError::Empty("name"));
+        }
+        not_longer(self.name.len(), SCHEDULE_NAME_BYTES_MAX, "name")?;
+        check_rules(&self.rules)?;
+        check_ttr(self.template.ttr_ms)?;
+        not_longer(self.template.body.len(), body_bytes_max, "body")?;
+        Ok(self.template.attributes.check_new()?)
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(&self.topic)
+    }
+
+    fn detach(self) -> Self {
+        let JobTemplate { attributes, body, .. } = self.template;
+        let key = self.rules.key.as_ref().map(Key::detached);
+        Self {
+            topic: self.topic.detached(),
+            rules: Box::new(ScheduleRules { key, ..*self.rules }),
+            template: JobTemplate {
+                attributes: attributes.detached(),
+                body: Bytes::copy_from_slice(&body),
+                ..self.template
+            },
+            ..self
+        }
+    }
+}
+
+fn check_rules(rules: &ScheduleRules) -> Result<(), DecodeError> {
+    if rules.when.is_empty() {
+        return Err(DecodeError::Empty("when"));
+    }
+    not_longer(rules.when.len(), SCHEDULE_WHEN_BYTES_MAX, "when")?;
+    not_longer(rules.zone.len(), SCHEDULE_ZONE_BYTES_MAX, "zone")?;
+    not_longer(rules.note.len(), SCHEDULE_NOTE_BYTES_MAX, "note")?;
+    in_range(rules.missed_max.map_or(0, NonZeroU32::get), 0..=SCHEDULE_MISSED_MAX, "missed_max")?;
+    in_range(rules.jitter_ms, 0..=SCHEDULE_JITTER_MS_MAX, "jitter_ms")
+}
+
+impl Field for ScheduleList {
+    fn put(&self, out: &mut BytesMut) {
+        let frame = frames::ScheduleList {
+            after: self.after.0,
+            schedules_max: self.schedules_max,
+            topic: self.topic.as_str().as_bytes(),
+        };
+        frame.put(out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let frames::ScheduleList { after, schedules_max, topic } = frames::ScheduleList::take(reader)?;
+        Ok(Self { topic: wire::topic(topic)?, after: JobId(after), schedules_max })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        in_range(self.schedules_max, 1..=SCHEDULES_LISTED_MAX, "schedules_max")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        Subject::Topic(&self.topic)
+    }
+
+    fn detach(self) -> Self {
+        Self { topic: self.topic.detached(), ..self }
+    }
+}

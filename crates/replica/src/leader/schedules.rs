@@ -1,0 +1,342 @@
+//! Requests about schedules.
+//!
+//! A schedule is set from what the leader sees of it: the command names that, and is refused if a firing or another set came
+//! between. What is asked for by name becomes a command for the schedule's id.
+
+use super::Leader;
+use super::proposals::Reply;
+use crate::group::Group;
+use crate::node::Node;
+use crate::node::connections::Asker;
+use crate::refusals::stopping;
+use crate::stopping::Stop;
+use adjourn_calendar::{Calendar, Recurrence, ZoneData};
+use adjourn_engine::{Command, NewSchedule, ScheduleView};
+use adjourn_protocol::schedule::{decode_rules, encode_rules};
+use adjourn_protocol::{
+    ErrorCode, ErrorReply, IfVersion, JobTemplate, ListedSchedule, Request, Response, ScheduleList,
+    ScheduleReport, ScheduleSet, ScheduleState,
+};
+use adjourn_storage::{StorageError, StoredRecord};
+use adjourn_types::limits::KEY_BYTES_MAX;
+use adjourn_types::{
+    Attributes, AttributesBuilder, JobId, Millis, ScheduleBefore, ScheduleRules, TopicName, tag,
+};
+
+/// Bytes of the key that a job gets from an instant: `@`, and the instant in milliseconds.
+const KEY_OF_INSTANT_BYTES: usize = 21;
+
+/// The record of a schedule: its rules, and the attributes and the body of its jobs.
+pub(super) struct Template {
+    /// `None` if this version cannot read them.
+    pub(super) rules: Option<ScheduleRules>,
+    pub(super) name: String,
+    pub(super) attributes: Attributes,
+    pub(super) stored: StoredRecord,
+}
+
+impl Leader {
+    /// Handles a request about schedules. Each is answered from the applied state, or becomes a command.
+    ///
+    /// # Errors
+    ///
+    /// If the disk cannot be read.
+    pub(super) fn schedule_request(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        request: &Request,
+    ) -> Result<(), StorageError> {
+        let answer = match request {
+            Request::ScheduleSet(set) => self.set_schedule(node, group, asker, set)?,
+            Request::ScheduleList(list) => Some(schedules(group, list)?),
+            Request::ScheduleShow { topic, name } => Some(match find(group, topic, name) {
+                Ok(view) => report(group, &view)?,
+                Err(error) => Response::Error(error),
+            }),
+            Request::ScheduleRun { topic, name } => match find(group, topic, name) {
+                Ok(view) => self.run_schedule(node, group, asker, &view)?,
+                Err(error) => Some(Response::Error(error)),
+            },
+            Request::ScheduleDelete { topic, name } => {
+                self.change_schedule(node, group, asker, (topic, name), |view| Command::ScheduleDelete {
+                    schedule: view.id,
+                })
+            }
+            Request::SchedulePause { topic, name } => {
+                self.change_schedule(node, group, asker, (topic, name), |view| Command::SchedulePause {
+                    schedule: view.id,
+                    paused: true,
+                })
+            }
+            Request::ScheduleResume { topic, name } => {
+                self.change_schedule(node, group, asker, (topic, name), |view| Command::SchedulePause {
+                    schedule: view.id,
+                    paused: false,
+                })
+            }
+            other => unreachable!("{other:?} is not about a schedule"),
+        };
+        if let Some(answer) = answer {
+            node.connections.send(asker, answer);
+        }
+        Ok(())
+    }
+
+    /// Proposes a change of a schedule. Returns the answer if there is none to propose.
+    fn change_schedule(
+        &mut self,
+        node: &Node,
+        group: &Group,
+        asker: Asker,
+        (topic, name): (&TopicName, &str),
+        command: impl FnOnce(&ScheduleView) -> Command<'static>,
+    ) -> Option<Response> {
+        let refusal = (node.stop != Stop::No).then(stopping).or_else(|| self.proposals.refusal(node));
+        let found = refusal.map_or_else(|| find(group, topic, name), Err);
+        match found {
+            Ok(view) => self.proposals.add_command(node, group, &command(&view), Reply::Request(asker)),
+            Err(error) => return Some(Response::Error(error)),
+        }
+        None
+    }
+
+    /// Proposes what a schedule is to be. Returns the answer if there is nothing to propose.
+    ///
+    /// # Errors
+    ///
+    /// If the disk cannot be read.
+    pub(super) fn set_schedule(
+        &mut self,
+        node: &Node,
+        group: &mut Group,
+        asker: Asker,
+        set: &ScheduleSet,
+    ) -> Result<Option<Response>, StorageError> {
+        let refusal = (node.stop != Stop::No).then(stopping).or_else(|| self.no_room_for_jobs(node));
+        let old = find(group, &set.topic, &set.name).ok();
+        let before =
+            old.as_ref().map(|old| ScheduleBefore { schedule: old.id, version: old.version, next: old.next });
+        if let Some(refusal) = refusal.or_else(|| refuse_version(set.if_version, old.as_ref())) {
+            return Ok(Some(Response::Error(refusal)));
+        }
+        let old = match old {
+            Some(view) => {
+                let rules = template(group, &view)?.rules;
+                Some((view, rules))
+            }
+            None => None,
+        };
+        let now = Millis(group.state.clock.wall_us() / 1000);
+        let rules = with_origin(&set.rules, old.as_ref().and_then(|(_, rules)| rules.as_ref()), now);
+        let next = match next_instant(&rules, &node.config.zones, old.as_ref(), now) {
+            Ok(next) => next,
+            Err(why) => return Ok(Some(Response::Error(ErrorReply::new(ErrorCode::Invalid, why)))),
+        };
+        let attributes = match (key_fits(&rules, &set.name), with_rules(&set.template.attributes, &rules)) {
+            (Ok(()), Ok(attributes)) => attributes,
+            (Err(refusal), _) | (_, Err(refusal)) => return Ok(Some(Response::Error(refusal))),
+        };
+        let schedule = NewSchedule {
+            name: set.name.as_bytes(),
+            priority: set.template.priority,
+            ttr_ms: set.template.ttr_ms,
+            overlap: rules.overlap,
+            failures_max: rules.failures_max,
+            next,
+            attributes: attributes.as_bytes(),
+            body: &set.template.body,
+        };
+        let command = Command::ScheduleSet { topic: set.topic.as_str(), schedule, before };
+        let reply = Reply::SetSchedule(asker, Box::new(set.clone()), before.map(|before| before.schedule));
+        self.proposals.add_command(node, group, &command, reply);
+        self.firings.look_again();
+        Ok(None)
+    }
+}
+
+impl Leader {
+    /// Tries once more to set a schedule that was fired or set meanwhile. One that was deleted stays so.
+    pub(super) fn set_schedule_again(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        set: &ScheduleSet,
+        before: Option<JobId>,
+    ) {
+        let now = group.state.engine.schedule_id(set.topic.as_str(), set.name.as_bytes());
+        if before.is_some() && before != now {
+            let text = "the schedule was deleted meanwhile: set it again if you still want it";
+            return node.connections.refuse(asker, ErrorReply::new(ErrorCode::Changed, text));
+        }
+        match self.set_schedule(node, group, asker, set) {
+            Ok(None) => {}
+            Ok(Some(answer)) => node.connections.send(asker, answer),
+            Err(error) => group.unreadable(node, asker, &error),
+        }
+    }
+}
+
+/// The schedule of this name.
+fn find(group: &Group, topic: &TopicName, name: &str) -> Result<ScheduleView, ErrorReply> {
+    let engine = &group.state.engine;
+    let view = engine.schedule_id(topic.as_str(), name.as_bytes()).and_then(|id| engine.schedule(id));
+    view.ok_or_else(|| {
+        ErrorReply::new(ErrorCode::NotFound, format!("the topic {topic} has no schedule of this name"))
+    })
+}
+
+fn refuse_version(if_version: IfVersion, old: Option<&ScheduleView>) -> Option<ErrorReply> {
+    let text = match (if_version, old) {
+        (IfVersion::New, Some(old)) => {
+            format!("there is a schedule of this name, which was set {} times", old.version)
+        }
+        (IfVersion::Is(_), None) => "there is no schedule of this name".to_owned(),
+        (IfVersion::Is(expected), Some(old)) if expected.get() != old.version => {
+            format!("the schedule has version {}, and {expected} was expected: look at it again", old.version)
+        }
+        _ => return None,
+    };
+    Some(ErrorReply::new(ErrorCode::Changed, text))
+}
+
+/// The rules with the origin that counts, so that an interval is not moved when its schedule is set again.
+fn with_origin(rules: &ScheduleRules, old: Option<&ScheduleRules>, now: Millis) -> ScheduleRules {
+    let kept = old.filter(|old| old.when == rules.when).and_then(|old| old.origin);
+    let origin = rules.origin.or(kept).or(rules.start).unwrap_or(now);
+    ScheduleRules { origin: Some(origin), ..rules.clone() }
+}
+
+/// The next instant of a schedule that is set: the one that it waits for, if the new rules have it, too; or the first one from
+/// now on, if that is earlier.
+fn next_instant(
+    rules: &ScheduleRules,
+    zones: &ZoneData,
+    old: Option<&(ScheduleView, Option<ScheduleRules>)>,
+    now: Millis,
+) -> Result<Option<Millis>, String> {
+    let calendar = calendar(rules, zones)?;
+    let timing = |rules: &ScheduleRules| (rules.when.clone(), rules.zone.clone(), rules.dst, rules.origin);
+    let same = old.filter(|(_, old)| old.as_ref().is_some_and(|old| timing(old) == timing(rules)));
+    let fired = old.map_or(0, |(view, _)| view.fired);
+    if rules.count.is_some_and(|count| count.get() <= fired) {
+        return Ok(None);
+    }
+    let is_within = |instant: &Millis| {
+        rules.start.is_none_or(|start| *instant >= start) && rules.end.is_none_or(|end| *instant <= end)
+    };
+    let waited_for = same.and_then(|(view, _)| view.next).filter(is_within);
+    let next = waited_for.into_iter().chain(calendar.next_after(now)).min();
+    if next.is_none() && same.is_none() {
+        return Err(format!("with these rules the schedule never fires after now: {}", rules.when));
+    }
+    Ok(next)
+}
+
+/// The calendar of some rules, or why they have none.
+pub(super) fn calendar(rules: &ScheduleRules, zones: &ZoneData) -> Result<Calendar, String> {
+    let zone = if rules.zone.is_empty() { "UTC" } else { &rules.zone };
+    let origin = rules.origin.unwrap_or_default();
+    Ok(Calendar {
+        recurrence: Recurrence::parse(&rules.when, origin).map_err(|error| error.to_string())?,
+        zone: zones.zone(zone).map_err(|error| error.to_string())?,
+        dst: rules.dst,
+        start: rules.start,
+        end: rules.end,
+    })
+}
+
+fn key_fits(rules: &ScheduleRules, name: &str) -> Result<(), ErrorReply> {
+    const NAME_BYTES_MAX: usize = KEY_BYTES_MAX - KEY_OF_INSTANT_BYTES;
+    if rules.key.is_some() || name.len() <= NAME_BYTES_MAX {
+        return Ok(());
+    }
+    let text = format!(
+        "a schedule with a name of more than {NAME_BYTES_MAX} bytes needs a key for its jobs: the name with the instant does not \
+         fit into one"
+    );
+    Err(ErrorReply::new(ErrorCode::Invalid, text))
+}
+
+/// The attributes of the jobs, with the rules as one more.
+fn with_rules(attributes: &Attributes, rules: &ScheduleRules) -> Result<Attributes, ErrorReply> {
+    let of_jobs = attributes.without(tag::SCHEDULE_RULES);
+    let builder = of_jobs
+        .iter()
+        .fold(AttributesBuilder::default(), |builder, (found, value)| builder.raw(found, value.to_vec()));
+    builder
+        .raw(tag::SCHEDULE_RULES, encode_rules(rules).to_vec())
+        .build()
+        .map_err(|error| ErrorReply::new(ErrorCode::TooLarge, error.to_string()))
+}
+
+/// Reads the record of a schedule.
+///
+/// # Errors
+///
+/// If the disk cannot be read.
+pub(super) fn template(group: &mut Group, view: &ScheduleView) -> Result<Template, StorageError> {
+    let stored = group.state.records.record(view.body)?;
+    let attributes = Attributes::shown(stored.attributes.clone()).unwrap_or_default();
+    let rules = attributes.iter().find(|(found, _)| *found == tag::SCHEDULE_RULES);
+    let rules = rules.and_then(|(_, value)| decode_rules(&value.to_vec().into()).ok());
+    Ok(Template {
+        rules,
+        name: stored
+            .key
+            .as_deref()
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .unwrap_or_default(),
+        attributes: attributes.without(tag::SCHEDULE_RULES),
+        stored,
+    })
+}
+
+fn report(group: &mut Group, view: &ScheduleView) -> Result<Response, StorageError> {
+    let Template { rules, attributes, stored, .. } = template(group, view)?;
+    let Some(rules) = rules else { return Ok(Response::Error(unreadable_rules())) };
+    let template =
+        JobTemplate { priority: view.priority, ttr_ms: view.ttr_ms, attributes, body: stored.body };
+    let (state, history) = (state(view), view.history.clone());
+    Ok(Response::Schedule(Box::new(ScheduleReport { state, rules, template, history })))
+}
+
+/// The error about a schedule whose rules this version cannot read.
+pub(super) fn unreadable_rules() -> ErrorReply {
+    let text = "the rules of this schedule cannot be read: set it again, or delete it";
+    ErrorReply::new(ErrorCode::Unreadable, text)
+}
+
+fn state(view: &ScheduleView) -> ScheduleState {
+    ScheduleState {
+        id: view.id,
+        version: view.version,
+        next: view.next,
+        has_come: view.is_to_fire,
+        is_held: view.is_held,
+        paused: view.paused,
+        fired: view.fired,
+        running: view.running,
+        failures: view.failures,
+    }
+}
+
+fn schedules(group: &mut Group, list: &ScheduleList) -> Result<Response, StorageError> {
+    let engine = &group.state.engine;
+    let topic = engine.topic_id(list.topic.as_str()).into_iter();
+    let found = topic.flat_map(|topic| engine.schedules_of(topic, list.after));
+    let views: Vec<_> = found.take(list.schedules_max as usize).collect();
+    group.work.count(views.len() as u64);
+    let listed = views.iter().map(|view| {
+        let Template { rules, name, .. } = template(group, view)?;
+        Ok(ListedSchedule {
+            state: state(view),
+            rules: rules.unwrap_or_default(),
+            topic: list.topic.clone(),
+            name,
+        })
+    });
+    Ok(Response::Schedules(listed.collect::<Result<_, StorageError>>()?))
+}
