@@ -186,6 +186,15 @@ var calls = map[string]func(t *testing.T, ctx context.Context, q *adjourn.Client
 	"CLUSTER_TRANSFER": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
 		q.TransferLeadership(ctx, 9)
 	},
+	"SCHEDULE_SET": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
+		q.SetSchedule(ctx, "t", "s", adjourn.ScheduleRules{When: "@daily"}, adjourn.JobTemplate{})
+	},
+	"SCHEDULE_SHOW":   func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Schedule(ctx, "t", "s") },
+	"SCHEDULE_LIST":   func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Schedules(ctx, "t") },
+	"SCHEDULE_DELETE": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.DeleteSchedule(ctx, "t", "s") },
+	"SCHEDULE_PAUSE":  func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.PauseSchedule(ctx, "t", "s") },
+	"SCHEDULE_RESUME": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.ResumeSchedule(ctx, "t", "s") },
+	"SCHEDULE_RUN":    func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.RunSchedule(ctx, "t", "s") },
 }
 
 func subscribe(t *testing.T, ctx context.Context, q *adjourn.Client) {

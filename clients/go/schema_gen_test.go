@@ -52,6 +52,13 @@ var schemaRequests = []named{
 	{"CLUSTER_ADD", 113, ""},
 	{"CLUSTER_REMOVE", 114, ""},
 	{"CLUSTER_TRANSFER", 115, ""},
+	{"SCHEDULE_SET", 120, ""},
+	{"SCHEDULE_SHOW", 121, ""},
+	{"SCHEDULE_LIST", 122, ""},
+	{"SCHEDULE_DELETE", 123, ""},
+	{"SCHEDULE_PAUSE", 124, ""},
+	{"SCHEDULE_RESUME", 125, ""},
+	{"SCHEDULE_RUN", 126, ""},
 }
 
 var schemaAttributes = []named{
@@ -214,4 +221,11 @@ var schemaLimits = []named{
 	{"TOKEN_BYTES_MAX", 256, "TokenBytesMax"},
 	{"PEER_ADDRESS_BYTES_MAX", 255, "PeerAddressBytesMax"},
 	{"BACKOFF_LIST_MAX", 32, "BackoffListMax"},
+	{"SCHEDULE_NAME_BYTES_MAX", 255, "ScheduleNameBytesMax"},
+	{"SCHEDULE_WHEN_BYTES_MAX", 2048, "ScheduleWhenBytesMax"},
+	{"SCHEDULE_ZONE_BYTES_MAX", 64, "ScheduleZoneBytesMax"},
+	{"SCHEDULE_NOTE_BYTES_MAX", 256, "ScheduleNoteBytesMax"},
+	{"SCHEDULE_MISSED_MAX", 1000, "ScheduleMissedMax"},
+	{"SCHEDULE_JITTER_MS_MAX", 86_400_000, "ScheduleJitterMsMax"},
+	{"SCHEDULES_LISTED_MAX", 256, "SchedulesListedMax"},
 }

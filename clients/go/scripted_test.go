@@ -211,7 +211,7 @@ func TestAnAnswerThatCannotBeReadCostsOnlyItsRequest(t *testing.T) {
 		id, _ = p.next()
 		p.say(id, &wire.Settled{})
 		p.say(4_000_000, &wire.Done{})                              // an answer to nothing
-		p.raw([]byte{8, 0, 0, 0, 0xf9, 0, 0, 0, byte(id), 0, 0, 0}) // an opcode of a newer server
+		p.raw([]byte{8, 0, 0, 0, 0xfd, 0, 0, 0, byte(id), 0, 0, 0}) // an opcode of a newer server
 		p.serve()
 	})
 	q, ctx := dialScripted(t, address), testContext(t)

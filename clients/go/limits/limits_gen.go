@@ -163,4 +163,18 @@ const (
 	PeerAddressBytesMax = 255
 	// BackoffListMax: waits in a backoff list.
 	BackoffListMax = 32
+	// ScheduleNameBytesMax: longest name of a schedule.
+	ScheduleNameBytesMax = 255
+	// ScheduleWhenBytesMax: longest text that says when a schedule fires.
+	ScheduleWhenBytesMax = 2048
+	// ScheduleZoneBytesMax: longest name of a time zone.
+	ScheduleZoneBytesMax = 64
+	// ScheduleNoteBytesMax: longest note on a schedule.
+	ScheduleNoteBytesMax = 256
+	// ScheduleMissedMax: instants of a schedule that are fired late.
+	ScheduleMissedMax = 1000
+	// ScheduleJitterMsMax: longest jitter of a schedule.
+	ScheduleJitterMsMax = 86_400_000
+	// SchedulesListedMax: schedules on one page of a list.
+	SchedulesListedMax = 256
 )

@@ -185,6 +185,55 @@ final class FrameJson
             Opcode::ClusterTransfer => [
                 'node' => U64::parse($j['node'] ?? '0'),
             ],
+            Opcode::ScheduleSet => [
+                'topic' => $j['topic'] ?? '',
+                'name' => $j['name'] ?? '',
+                'origin_ms' => U64::parse($j['origin_ms'] ?? '0'),
+                'start_ms' => U64::parse($j['start_ms'] ?? '0'),
+                'end_ms' => U64::parse($j['end_ms'] ?? '0'),
+                'count' => U64::parse($j['count'] ?? '0'),
+                'window_ms' => U64::parse($j['window_ms'] ?? '0'),
+                'missed_max' => $j['missed_max'] ?? 0,
+                'jitter_ms' => $j['jitter_ms'] ?? 0,
+                'failures_max' => $j['failures_max'] ?? 0,
+                'dst' => $j['dst'] ?? 0,
+                'missed' => $j['missed'] ?? 0,
+                'overlap' => $j['overlap'] ?? 0,
+                'when' => $j['when'] ?? '',
+                'zone' => $j['zone'] ?? '',
+                'key' => $j['key'] ?? '',
+                'note' => $j['note'] ?? '',
+                'priority' => $j['priority'] ?? 0,
+                'ttr_ms' => $j['ttr_ms'] ?? 0,
+                'attributes' => AttributesCodec::encode(self::attributesIn($j['attributes'] ?? [])),
+                'body' => base64_decode($j['body'] ?? ''),
+                'if_version' => $j['if_version'] ?? 0,
+            ],
+            Opcode::ScheduleShow => [
+                'topic' => $j['topic'] ?? '',
+                'name' => $j['name'] ?? '',
+            ],
+            Opcode::ScheduleList => [
+                'after' => U64::parse($j['after'] ?? '0'),
+                'schedules_max' => $j['schedules_max'] ?? 0,
+                'topic' => $j['topic'] ?? '',
+            ],
+            Opcode::ScheduleDelete => [
+                'topic' => $j['topic'] ?? '',
+                'name' => $j['name'] ?? '',
+            ],
+            Opcode::SchedulePause => [
+                'topic' => $j['topic'] ?? '',
+                'name' => $j['name'] ?? '',
+            ],
+            Opcode::ScheduleResume => [
+                'topic' => $j['topic'] ?? '',
+                'name' => $j['name'] ?? '',
+            ],
+            Opcode::ScheduleRun => [
+                'topic' => $j['topic'] ?? '',
+                'name' => $j['name'] ?? '',
+            ],
             Opcode::Welcome => [
                 'version' => $j['version'] ?? 0,
                 'marks' => $j['marks'] ?? 0,
@@ -314,6 +363,40 @@ final class FrameJson
                 'commit' => U64::parse($j['commit'] ?? '0'),
                 'feature_level' => $j['feature_level'] ?? 0,
                 'members' => array_map(self::nodeIn(...), $j['members'] ?? []),
+            ],
+            Opcode::Scheduled => [
+                'schedule' => U64::parse($j['schedule'] ?? '0'),
+                'version' => $j['version'] ?? 0,
+                'next_ms' => U64::parse($j['next_ms'] ?? '0'),
+            ],
+            Opcode::Schedule => [
+                'state' => self::scheduleStateIn($j['state'] ?? []),
+                'origin_ms' => U64::parse($j['origin_ms'] ?? '0'),
+                'start_ms' => U64::parse($j['start_ms'] ?? '0'),
+                'end_ms' => U64::parse($j['end_ms'] ?? '0'),
+                'count' => U64::parse($j['count'] ?? '0'),
+                'window_ms' => U64::parse($j['window_ms'] ?? '0'),
+                'missed_max' => $j['missed_max'] ?? 0,
+                'jitter_ms' => $j['jitter_ms'] ?? 0,
+                'failures_max' => $j['failures_max'] ?? 0,
+                'dst' => $j['dst'] ?? 0,
+                'missed' => $j['missed'] ?? 0,
+                'overlap' => $j['overlap'] ?? 0,
+                'when' => $j['when'] ?? '',
+                'zone' => $j['zone'] ?? '',
+                'key' => $j['key'] ?? '',
+                'note' => $j['note'] ?? '',
+                'priority' => $j['priority'] ?? 0,
+                'ttr_ms' => $j['ttr_ms'] ?? 0,
+                'attributes' => AttributesCodec::encode(self::attributesIn($j['attributes'] ?? [])),
+                'body' => base64_decode($j['body'] ?? ''),
+                'history' => array_map(self::firingIn(...), $j['history'] ?? []),
+            ],
+            Opcode::Schedules => [
+                'schedules' => array_map(self::listedScheduleIn(...), $j['schedules'] ?? []),
+            ],
+            Opcode::ScheduleRan => [
+                'job' => U64::parse($j['job'] ?? '0'),
             ],
             Opcode::Error => [
                 'code' => $j['code'] ?? 0,
@@ -491,6 +574,55 @@ final class FrameJson
             Opcode::ClusterTransfer => [
                 'node' => U64::toString($f['node']),
             ],
+            Opcode::ScheduleSet => [
+                'topic' => $f['topic'],
+                'name' => $f['name'],
+                'origin_ms' => U64::toString($f['origin_ms']),
+                'start_ms' => U64::toString($f['start_ms']),
+                'end_ms' => U64::toString($f['end_ms']),
+                'count' => U64::toString($f['count']),
+                'window_ms' => U64::toString($f['window_ms']),
+                'missed_max' => $f['missed_max'],
+                'jitter_ms' => $f['jitter_ms'],
+                'failures_max' => $f['failures_max'],
+                'dst' => $f['dst'],
+                'missed' => $f['missed'],
+                'overlap' => $f['overlap'],
+                'when' => $f['when'],
+                'zone' => $f['zone'],
+                'key' => $f['key'],
+                'note' => $f['note'],
+                'priority' => $f['priority'],
+                'ttr_ms' => $f['ttr_ms'],
+                'attributes' => (object) self::attributesOut(AttributesCodec::decode($f['attributes'])),
+                'body' => base64_encode($f['body']),
+                'if_version' => $f['if_version'],
+            ],
+            Opcode::ScheduleShow => [
+                'topic' => $f['topic'],
+                'name' => $f['name'],
+            ],
+            Opcode::ScheduleList => [
+                'after' => U64::toString($f['after']),
+                'schedules_max' => $f['schedules_max'],
+                'topic' => $f['topic'],
+            ],
+            Opcode::ScheduleDelete => [
+                'topic' => $f['topic'],
+                'name' => $f['name'],
+            ],
+            Opcode::SchedulePause => [
+                'topic' => $f['topic'],
+                'name' => $f['name'],
+            ],
+            Opcode::ScheduleResume => [
+                'topic' => $f['topic'],
+                'name' => $f['name'],
+            ],
+            Opcode::ScheduleRun => [
+                'topic' => $f['topic'],
+                'name' => $f['name'],
+            ],
             Opcode::Welcome => [
                 'version' => $f['version'],
                 'marks' => $f['marks'] & 3,
@@ -620,6 +752,40 @@ final class FrameJson
                 'commit' => U64::toString($f['commit']),
                 'feature_level' => $f['feature_level'],
                 'members' => array_map(self::nodeOut(...), $f['members']),
+            ],
+            Opcode::Scheduled => [
+                'schedule' => U64::toString($f['schedule']),
+                'version' => $f['version'],
+                'next_ms' => U64::toString($f['next_ms']),
+            ],
+            Opcode::Schedule => [
+                'state' => self::scheduleStateOut($f['state']),
+                'origin_ms' => U64::toString($f['origin_ms']),
+                'start_ms' => U64::toString($f['start_ms']),
+                'end_ms' => U64::toString($f['end_ms']),
+                'count' => U64::toString($f['count']),
+                'window_ms' => U64::toString($f['window_ms']),
+                'missed_max' => $f['missed_max'],
+                'jitter_ms' => $f['jitter_ms'],
+                'failures_max' => $f['failures_max'],
+                'dst' => $f['dst'],
+                'missed' => $f['missed'],
+                'overlap' => $f['overlap'],
+                'when' => $f['when'],
+                'zone' => $f['zone'],
+                'key' => $f['key'],
+                'note' => $f['note'],
+                'priority' => $f['priority'],
+                'ttr_ms' => $f['ttr_ms'],
+                'attributes' => (object) self::attributesOut(AttributesCodec::decode($f['attributes'])),
+                'body' => base64_encode($f['body']),
+                'history' => array_map(self::firingOut(...), $f['history']),
+            ],
+            Opcode::Schedules => [
+                'schedules' => array_map(self::listedScheduleOut(...), $f['schedules']),
+            ],
+            Opcode::ScheduleRan => [
+                'job' => U64::toString($f['job']),
             ],
             Opcode::Error => [
                 'code' => $f['code'],
@@ -1086,6 +1252,120 @@ final class FrameJson
             'audited' => U64::toString($f['audited']),
             'peer_address' => $f['peer_address'],
             'client_address' => $f['client_address'],
+        ];
+    }
+
+    private static function scheduleStateIn(array $j): array
+    {
+        return [
+            'schedule' => U64::parse($j['schedule'] ?? '0'),
+            'next_ms' => U64::parse($j['next_ms'] ?? '0'),
+            'fired' => U64::parse($j['fired'] ?? '0'),
+            'version' => $j['version'] ?? 0,
+            'running' => $j['running'] ?? 0,
+            'failures' => $j['failures'] ?? 0,
+            'paused' => $j['paused'] ?? 0,
+            'marks' => $j['marks'] ?? 0,
+        ];
+    }
+
+    private static function scheduleStateOut(array $f): array
+    {
+        return [
+            'schedule' => U64::toString($f['schedule']),
+            'next_ms' => U64::toString($f['next_ms']),
+            'fired' => U64::toString($f['fired']),
+            'version' => $f['version'],
+            'running' => $f['running'],
+            'failures' => $f['failures'],
+            'paused' => $f['paused'],
+            'marks' => $f['marks'] & 3,
+        ];
+    }
+
+    private static function firingIn(array $j): array
+    {
+        return [
+            'instant_ms' => U64::parse($j['instant_ms'] ?? '0'),
+            'last_ms' => U64::parse($j['last_ms'] ?? '0'),
+            'instants' => U64::parse($j['instants'] ?? '0'),
+            'at_ms' => U64::parse($j['at_ms'] ?? '0'),
+            'job' => U64::parse($j['job'] ?? '0'),
+            'fired' => $j['fired'] ?? 0,
+        ];
+    }
+
+    private static function firingOut(array $f): array
+    {
+        return [
+            'instant_ms' => U64::toString($f['instant_ms']),
+            'last_ms' => U64::toString($f['last_ms']),
+            'instants' => U64::toString($f['instants']),
+            'at_ms' => U64::toString($f['at_ms']),
+            'job' => U64::toString($f['job']),
+            'fired' => $f['fired'],
+        ];
+    }
+
+    private static function listedScheduleIn(array $j): array
+    {
+        return [
+            'schedule' => U64::parse($j['schedule'] ?? '0'),
+            'next_ms' => U64::parse($j['next_ms'] ?? '0'),
+            'fired' => U64::parse($j['fired'] ?? '0'),
+            'version' => $j['version'] ?? 0,
+            'running' => $j['running'] ?? 0,
+            'failures' => $j['failures'] ?? 0,
+            'paused' => $j['paused'] ?? 0,
+            'marks' => $j['marks'] ?? 0,
+            'origin_ms' => U64::parse($j['origin_ms'] ?? '0'),
+            'start_ms' => U64::parse($j['start_ms'] ?? '0'),
+            'end_ms' => U64::parse($j['end_ms'] ?? '0'),
+            'count' => U64::parse($j['count'] ?? '0'),
+            'window_ms' => U64::parse($j['window_ms'] ?? '0'),
+            'missed_max' => $j['missed_max'] ?? 0,
+            'jitter_ms' => $j['jitter_ms'] ?? 0,
+            'failures_max' => $j['failures_max'] ?? 0,
+            'dst' => $j['dst'] ?? 0,
+            'missed' => $j['missed'] ?? 0,
+            'overlap' => $j['overlap'] ?? 0,
+            'when' => $j['when'] ?? '',
+            'zone' => $j['zone'] ?? '',
+            'key' => $j['key'] ?? '',
+            'note' => $j['note'] ?? '',
+            'topic' => $j['topic'] ?? '',
+            'name' => $j['name'] ?? '',
+        ];
+    }
+
+    private static function listedScheduleOut(array $f): array
+    {
+        return [
+            'schedule' => U64::toString($f['schedule']),
+            'next_ms' => U64::toString($f['next_ms']),
+            'fired' => U64::toString($f['fired']),
+            'version' => $f['version'],
+            'running' => $f['running'],
+            'failures' => $f['failures'],
+            'paused' => $f['paused'],
+            'marks' => $f['marks'] & 3,
+            'origin_ms' => U64::toString($f['origin_ms']),
+            'start_ms' => U64::toString($f['start_ms']),
+            'end_ms' => U64::toString($f['end_ms']),
+            'count' => U64::toString($f['count']),
+            'window_ms' => U64::toString($f['window_ms']),
+            'missed_max' => $f['missed_max'],
+            'jitter_ms' => $f['jitter_ms'],
+            'failures_max' => $f['failures_max'],
+            'dst' => $f['dst'],
+            'missed' => $f['missed'],
+            'overlap' => $f['overlap'],
+            'when' => $f['when'],
+            'zone' => $f['zone'],
+            'key' => $f['key'],
+            'note' => $f['note'],
+            'topic' => $f['topic'],
+            'name' => $f['name'],
         ];
     }
 

@@ -16,17 +16,22 @@ from adjourn.protocol.numbers import (
     BURIED_REASONS,
     EFFECTS,
     ERROR_CODES,
+    FIRING_OUTCOMES,
     GOING_AWAY_REASONS,
     JOB_STATES,
     LATE_ACTIONS,
     MEMBER_ROLES,
+    PAUSED_REASONS,
     PUSH_OUTCOMES,
     BulkChange,
+    Dst,
     DueKind,
     Effect,
     ErrorCode,
     IfExists,
     ListOrder,
+    Missed,
+    Overlap,
     PushOutcome,
     States,
     Step,
@@ -53,6 +58,7 @@ from adjourn.protocol.requests import (
     Get,
     Goodbye,
     Hello,
+    JobTemplate,
     Kick,
     KickMany,
     LeaseRef,
@@ -69,6 +75,14 @@ from adjourn.protocol.requests import (
     Reserve,
     Resume,
     RunNow,
+    ScheduleDelete,
+    ScheduleList,
+    SchedulePause,
+    ScheduleResume,
+    ScheduleRules,
+    ScheduleRun,
+    ScheduleSet,
+    ScheduleShow,
     Stats,
     Subscribe,
     TopicDelete,
@@ -91,12 +105,14 @@ from adjourn.protocol.responses import (
     Delivered,
     Done,
     Error,
+    Firing,
     GoingAway,
     Job,
     JobReport,
     Jobs,
     Kicked,
     Leased,
+    ListedSchedule,
     Member,
     MemberReport,
     Pong,
@@ -105,6 +121,11 @@ from adjourn.protocol.responses import (
     QueueStats,
     Reserved,
     Response,
+    Schedule,
+    ScheduleRan,
+    ScheduleState,
+    Scheduled,
+    Schedules,
     Settled,
     StageReport,
     Subscribed,
@@ -589,9 +610,8 @@ def _delivered_of(found: Json) -> Delivered:
     attributes = attributes_of(found.get("attributes", {}))
     body = raw(found.get("body", ""))
     deadline_ms = int(found.get("deadline_ms", 0))
-    return Delivered(
-        LeaseRef(job, fence), due_ms, priority, attempts, ttr_left_ms, topic, key or None, attributes, body, deadline_ms
-    )
+    lease = LeaseRef(job, fence)
+    return Delivered(lease, due_ms, priority, attempts, ttr_left_ms, topic, key or None, attributes, body, deadline_ms)
 
 
 def _listed_json(one: JobReport) -> Json:
@@ -716,11 +736,8 @@ def _topic_count_of(found: Json) -> TopicReport:
     deleted = int(found.get("deleted", 0))
     expired = int(found.get("expired", 0))
     oldest_ready_ms = int(found.get("oldest_ready_ms", 0))
-    return TopicReport(
-        bool(marks & 1),
-        topic,
-        Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms),
-    )
+    totals = Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms)
+    return TopicReport(bool(marks & 1), topic, totals)
 
 
 def _stage_json(one: StageReport) -> Json:
@@ -849,6 +866,149 @@ def _node_of(found: Json) -> MemberReport:
         peer_address,
         client_address,
     )
+
+
+def _schedule_state_json(one: ScheduleState) -> Json:
+    return {
+        "schedule": str(one.schedule),
+        "next_ms": str(one.next_ms),
+        "fired": str(one.fired),
+        "version": one.version,
+        "running": one.running,
+        "failures": one.failures,
+        "paused": one.paused,
+        "marks": int(one.come) | bool(one.held) << 1,
+    }
+
+
+def _schedule_state_of(found: Json) -> ScheduleState:
+    schedule = int(found.get("schedule", 0))
+    next_ms = int(found.get("next_ms", 0))
+    fired = int(found.get("fired", 0))
+    version = int(found.get("version", 0))
+    running = int(found.get("running", 0))
+    failures = int(found.get("failures", 0))
+    paused = int(found.get("paused", 0))
+    marks = int(found.get("marks", 0))
+    return ScheduleState(
+        schedule,
+        next_ms,
+        fired,
+        version,
+        running,
+        failures,
+        PAUSED_REASONS.get(paused, paused),
+        bool(marks & 1),
+        bool(marks & 2),
+    )
+
+
+def _firing_json(one: Firing) -> Json:
+    return {
+        "instant_ms": str(one.instant_ms),
+        "last_ms": str(one.last_ms),
+        "instants": str(one.instants),
+        "at_ms": str(one.at_ms),
+        "job": str(one.job),
+        "fired": one.fired,
+    }
+
+
+def _firing_of(found: Json) -> Firing:
+    instant_ms = int(found.get("instant_ms", 0))
+    last_ms = int(found.get("last_ms", 0))
+    instants = int(found.get("instants", 0))
+    at_ms = int(found.get("at_ms", 0))
+    job = int(found.get("job", 0))
+    fired = int(found.get("fired", 0))
+    return Firing(instant_ms, last_ms, instants, at_ms, job, FIRING_OUTCOMES.get(fired, fired))
+
+
+def _listed_schedule_json(one: ListedSchedule) -> Json:
+    return {
+        "schedule": str(one.state.schedule),
+        "next_ms": str(one.state.next_ms),
+        "fired": str(one.state.fired),
+        "version": one.state.version,
+        "running": one.state.running,
+        "failures": one.state.failures,
+        "paused": one.state.paused,
+        "marks": int(one.state.come) | bool(one.state.held) << 1,
+        "origin_ms": str(one.rules.origin_ms),
+        "start_ms": str(one.rules.start_ms),
+        "end_ms": str(one.rules.end_ms),
+        "count": str(one.rules.count),
+        "window_ms": str(one.rules.window_ms),
+        "missed_max": one.rules.missed_max,
+        "jitter_ms": one.rules.jitter_ms,
+        "failures_max": one.rules.failures_max,
+        "dst": one.rules.dst,
+        "missed": one.rules.missed,
+        "overlap": one.rules.overlap,
+        "when": one.rules.when,
+        "zone": one.rules.zone,
+        "key": one.rules.key or "",
+        "note": one.rules.note,
+        "topic": one.topic,
+        "name": one.name,
+    }
+
+
+def _listed_schedule_of(found: Json) -> ListedSchedule:
+    schedule = int(found.get("schedule", 0))
+    next_ms = int(found.get("next_ms", 0))
+    fired = int(found.get("fired", 0))
+    version = int(found.get("version", 0))
+    running = int(found.get("running", 0))
+    failures = int(found.get("failures", 0))
+    paused = int(found.get("paused", 0))
+    marks = int(found.get("marks", 0))
+    origin_ms = int(found.get("origin_ms", 0))
+    start_ms = int(found.get("start_ms", 0))
+    end_ms = int(found.get("end_ms", 0))
+    count = int(found.get("count", 0))
+    window_ms = int(found.get("window_ms", 0))
+    missed_max = int(found.get("missed_max", 0))
+    jitter_ms = int(found.get("jitter_ms", 0))
+    failures_max = int(found.get("failures_max", 0))
+    dst = int(found.get("dst", 0))
+    missed = int(found.get("missed", 0))
+    overlap = int(found.get("overlap", 0))
+    when = found.get("when", "")
+    zone = found.get("zone", "")
+    key = found.get("key", "")
+    note = found.get("note", "")
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    state = ScheduleState(
+        schedule,
+        next_ms,
+        fired,
+        version,
+        running,
+        failures,
+        PAUSED_REASONS.get(paused, paused),
+        bool(marks & 1),
+        bool(marks & 2),
+    )
+    rules = ScheduleRules(
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        Dst(dst),
+        Missed(missed),
+        Overlap(overlap),
+        when,
+        zone,
+        key or None,
+        note,
+    )
+    return ListedSchedule(state, rules, topic, name)
 
 
 def _hello_json(one: Hello) -> Json:
@@ -1428,6 +1588,157 @@ def _cluster_transfer_of(found: Json) -> ClusterTransfer:
     return ClusterTransfer(node)
 
 
+def _schedule_set_json(one: ScheduleSet) -> Json:
+    return {
+        "topic": one.topic,
+        "name": one.name,
+        "origin_ms": str(one.rules.origin_ms),
+        "start_ms": str(one.rules.start_ms),
+        "end_ms": str(one.rules.end_ms),
+        "count": str(one.rules.count),
+        "window_ms": str(one.rules.window_ms),
+        "missed_max": one.rules.missed_max,
+        "jitter_ms": one.rules.jitter_ms,
+        "failures_max": one.rules.failures_max,
+        "dst": one.rules.dst,
+        "missed": one.rules.missed,
+        "overlap": one.rules.overlap,
+        "when": one.rules.when,
+        "zone": one.rules.zone,
+        "key": one.rules.key or "",
+        "note": one.rules.note,
+        "priority": one.template.priority,
+        "ttr_ms": one.template.ttr_ms,
+        "attributes": attributes_json(one.template.attributes),
+        "body": b64(one.template.body),
+        "if_version": one.if_version,
+    }
+
+
+def _schedule_set_of(found: Json) -> ScheduleSet:
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    origin_ms = int(found.get("origin_ms", 0))
+    start_ms = int(found.get("start_ms", 0))
+    end_ms = int(found.get("end_ms", 0))
+    count = int(found.get("count", 0))
+    window_ms = int(found.get("window_ms", 0))
+    missed_max = int(found.get("missed_max", 0))
+    jitter_ms = int(found.get("jitter_ms", 0))
+    failures_max = int(found.get("failures_max", 0))
+    dst = int(found.get("dst", 0))
+    missed = int(found.get("missed", 0))
+    overlap = int(found.get("overlap", 0))
+    when = found.get("when", "")
+    zone = found.get("zone", "")
+    key = found.get("key", "")
+    note = found.get("note", "")
+    priority = int(found.get("priority", 0))
+    ttr_ms = int(found.get("ttr_ms", 0))
+    attributes = attributes_of(found.get("attributes", {}))
+    body = raw(found.get("body", ""))
+    if_version = int(found.get("if_version", 0))
+    rules = ScheduleRules(
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        Dst(dst),
+        Missed(missed),
+        Overlap(overlap),
+        when,
+        zone,
+        key or None,
+        note,
+    )
+    template = JobTemplate(priority, ttr_ms, attributes, body)
+    return ScheduleSet(topic, name, rules, template, if_version)
+
+
+def _schedule_show_json(one: ScheduleShow) -> Json:
+    return {
+        "topic": one.topic,
+        "name": one.name,
+    }
+
+
+def _schedule_show_of(found: Json) -> ScheduleShow:
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    return ScheduleShow(topic, name)
+
+
+def _schedule_list_json(one: ScheduleList) -> Json:
+    return {
+        "after": str(one.after),
+        "schedules_max": one.schedules_max,
+        "topic": one.topic,
+    }
+
+
+def _schedule_list_of(found: Json) -> ScheduleList:
+    after = int(found.get("after", 0))
+    schedules_max = int(found.get("schedules_max", 0))
+    topic = found.get("topic", "")
+    return ScheduleList(after, schedules_max, topic)
+
+
+def _schedule_delete_json(one: ScheduleDelete) -> Json:
+    return {
+        "topic": one.topic,
+        "name": one.name,
+    }
+
+
+def _schedule_delete_of(found: Json) -> ScheduleDelete:
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    return ScheduleDelete(topic, name)
+
+
+def _schedule_pause_json(one: SchedulePause) -> Json:
+    return {
+        "topic": one.topic,
+        "name": one.name,
+    }
+
+
+def _schedule_pause_of(found: Json) -> SchedulePause:
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    return SchedulePause(topic, name)
+
+
+def _schedule_resume_json(one: ScheduleResume) -> Json:
+    return {
+        "topic": one.topic,
+        "name": one.name,
+    }
+
+
+def _schedule_resume_of(found: Json) -> ScheduleResume:
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    return ScheduleResume(topic, name)
+
+
+def _schedule_run_json(one: ScheduleRun) -> Json:
+    return {
+        "topic": one.topic,
+        "name": one.name,
+    }
+
+
+def _schedule_run_of(found: Json) -> ScheduleRun:
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    return ScheduleRun(topic, name)
+
+
 def _welcome_json(one: Welcome) -> Json:
     return {
         "version": one.version,
@@ -1852,6 +2163,112 @@ def _cluster_report_of(found: Json) -> ClusterReport:
     return ClusterReport(node, cluster_id, leader, term, last, commit, feature_level, members)
 
 
+def _scheduled_json(one: Scheduled) -> Json:
+    return {
+        "schedule": str(one.schedule),
+        "version": one.version,
+        "next_ms": str(one.next_ms),
+    }
+
+
+def _scheduled_of(found: Json) -> Scheduled:
+    schedule = int(found.get("schedule", 0))
+    version = int(found.get("version", 0))
+    next_ms = int(found.get("next_ms", 0))
+    return Scheduled(schedule, version, next_ms)
+
+
+def _schedule_json(one: Schedule) -> Json:
+    return {
+        "state": _schedule_state_json(one.state),
+        "origin_ms": str(one.rules.origin_ms),
+        "start_ms": str(one.rules.start_ms),
+        "end_ms": str(one.rules.end_ms),
+        "count": str(one.rules.count),
+        "window_ms": str(one.rules.window_ms),
+        "missed_max": one.rules.missed_max,
+        "jitter_ms": one.rules.jitter_ms,
+        "failures_max": one.rules.failures_max,
+        "dst": one.rules.dst,
+        "missed": one.rules.missed,
+        "overlap": one.rules.overlap,
+        "when": one.rules.when,
+        "zone": one.rules.zone,
+        "key": one.rules.key or "",
+        "note": one.rules.note,
+        "priority": one.template.priority,
+        "ttr_ms": one.template.ttr_ms,
+        "attributes": attributes_json(one.template.attributes),
+        "body": b64(one.template.body),
+        "history": [_firing_json(item) for item in one.history],
+    }
+
+
+def _schedule_of(found: Json) -> Schedule:
+    state = _schedule_state_of(found.get("state", {}))
+    origin_ms = int(found.get("origin_ms", 0))
+    start_ms = int(found.get("start_ms", 0))
+    end_ms = int(found.get("end_ms", 0))
+    count = int(found.get("count", 0))
+    window_ms = int(found.get("window_ms", 0))
+    missed_max = int(found.get("missed_max", 0))
+    jitter_ms = int(found.get("jitter_ms", 0))
+    failures_max = int(found.get("failures_max", 0))
+    dst = int(found.get("dst", 0))
+    missed = int(found.get("missed", 0))
+    overlap = int(found.get("overlap", 0))
+    when = found.get("when", "")
+    zone = found.get("zone", "")
+    key = found.get("key", "")
+    note = found.get("note", "")
+    priority = int(found.get("priority", 0))
+    ttr_ms = int(found.get("ttr_ms", 0))
+    attributes = attributes_of(found.get("attributes", {}))
+    body = raw(found.get("body", ""))
+    history = tuple(_firing_of(history) for history in found.get("history", ()))
+    rules = ScheduleRules(
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        Dst(dst),
+        Missed(missed),
+        Overlap(overlap),
+        when,
+        zone,
+        key or None,
+        note,
+    )
+    template = JobTemplate(priority, ttr_ms, attributes, body)
+    return Schedule(state, rules, template, history)
+
+
+def _schedules_json(one: Schedules) -> Json:
+    return {
+        "schedules": [_listed_schedule_json(item) for item in one.schedules],
+    }
+
+
+def _schedules_of(found: Json) -> Schedules:
+    schedules = tuple(_listed_schedule_of(schedule) for schedule in found.get("schedules", ()))
+    return Schedules(schedules)
+
+
+def _schedule_ran_json(one: ScheduleRan) -> Json:
+    return {
+        "job": str(one.job),
+    }
+
+
+def _schedule_ran_of(found: Json) -> ScheduleRan:
+    job = int(found.get("job", 0))
+    return ScheduleRan(job)
+
+
 def _error_json(one: Error) -> Json:
     return {
         "code": one.code,
@@ -1923,6 +2340,13 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "CLUSTER_ADD": _cluster_add_json,
     "CLUSTER_REMOVE": _cluster_remove_json,
     "CLUSTER_TRANSFER": _cluster_transfer_json,
+    "SCHEDULE_SET": _schedule_set_json,
+    "SCHEDULE_SHOW": _schedule_show_json,
+    "SCHEDULE_LIST": _schedule_list_json,
+    "SCHEDULE_DELETE": _schedule_delete_json,
+    "SCHEDULE_PAUSE": _schedule_pause_json,
+    "SCHEDULE_RESUME": _schedule_resume_json,
+    "SCHEDULE_RUN": _schedule_run_json,
     "WELCOME": _welcome_json,
     "PONG": _pong_json,
     "DONE": _done_json,
@@ -1946,6 +2370,10 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "BACKUP_READY": _backup_ready_json,
     "BACKUP_DATA": _backup_data_json,
     "CLUSTER_REPORT": _cluster_report_json,
+    "SCHEDULED": _scheduled_json,
+    "SCHEDULE": _schedule_json,
+    "SCHEDULES": _schedules_json,
+    "SCHEDULE_RAN": _schedule_ran_json,
     "ERROR": _error_json,
 }
 
@@ -1993,6 +2421,13 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "CLUSTER_ADD": _cluster_add_of,
     "CLUSTER_REMOVE": _cluster_remove_of,
     "CLUSTER_TRANSFER": _cluster_transfer_of,
+    "SCHEDULE_SET": _schedule_set_of,
+    "SCHEDULE_SHOW": _schedule_show_of,
+    "SCHEDULE_LIST": _schedule_list_of,
+    "SCHEDULE_DELETE": _schedule_delete_of,
+    "SCHEDULE_PAUSE": _schedule_pause_of,
+    "SCHEDULE_RESUME": _schedule_resume_of,
+    "SCHEDULE_RUN": _schedule_run_of,
     "WELCOME": _welcome_of,
     "PONG": _pong_of,
     "DONE": _done_of,
@@ -2016,5 +2451,9 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "BACKUP_READY": _backup_ready_of,
     "BACKUP_DATA": _backup_data_of,
     "CLUSTER_REPORT": _cluster_report_of,
+    "SCHEDULED": _scheduled_of,
+    "SCHEDULE": _schedule_of,
+    "SCHEDULES": _schedules_of,
+    "SCHEDULE_RAN": _schedule_ran_of,
     "ERROR": _error_of,
 }

@@ -12,7 +12,18 @@ from typing import Any
 from adjourn.protocol import framing
 from adjourn.protocol.elements import NO_ATTRIBUTES, Attributes, Filter, TopicPolicy
 from adjourn.protocol.framing import Frame
-from adjourn.protocol.numbers import BURIED_REASONS, BulkChange, DueKind, IfExists, ListOrder, States, Step
+from adjourn.protocol.numbers import (
+    BURIED_REASONS,
+    BulkChange,
+    Dst,
+    DueKind,
+    IfExists,
+    ListOrder,
+    Missed,
+    Overlap,
+    States,
+    Step,
+)
 from adjourn.protocol.requests import (
     Advance,
     BackupBegin,
@@ -35,6 +46,7 @@ from adjourn.protocol.requests import (
     Get,
     Goodbye,
     Hello,
+    JobTemplate,
     Kick,
     KickMany,
     LeaseRef,
@@ -51,6 +63,14 @@ from adjourn.protocol.requests import (
     Reserve,
     Resume,
     RunNow,
+    ScheduleDelete,
+    ScheduleList,
+    SchedulePause,
+    ScheduleResume,
+    ScheduleRules,
+    ScheduleRun,
+    ScheduleSet,
+    ScheduleShow,
     Stats,
     Subscribe,
     TopicDelete,
@@ -79,6 +99,7 @@ from adjourn.protocol.responses import (
     Jobs,
     Kicked,
     Leased,
+    ListedSchedule,
     Member,
     MemberReport,
     Pong,
@@ -86,6 +107,10 @@ from adjourn.protocol.responses import (
     QueueStats,
     Reserved,
     Response,
+    Schedule,
+    ScheduleRan,
+    Scheduled,
+    Schedules,
     Settled,
     StageReport,
     Subscribed,
@@ -141,6 +166,7 @@ _DELIVERED = struct.Struct("<QQQIIIBHHIQ")
 _DISCONNECT = struct.Struct("<QB")
 _EDIT = struct.Struct("<QIIHB")
 _ERROR = struct.Struct("<HBBIB")
+_FIRING = struct.Struct("<QQQQQB")
 _HELLO = struct.Struct("<4sHHIIQ16sB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
 _JOB_2 = struct.Struct("<QQQQQH")
@@ -151,6 +177,7 @@ _LEASED = struct.Struct("<BHI")
 _LEASES = struct.Struct("<QI")
 _LIST = struct.Struct("<IBBH")
 _LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQQH")
+_LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBB")
 _MEMBER = struct.Struct("<QBB")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
 _NODE = struct.Struct("<QBBQQqQBB")
@@ -160,6 +187,13 @@ _PUSH_RESULT = struct.Struct("<BHQ")
 _QUEUE_STATS = struct.Struct("<QQIIIQQ16s")
 _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QI")
+_SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
+_SCHEDULED = struct.Struct("<QIQ")
+_SCHEDULE_2 = struct.Struct("<IIHI")
+_SCHEDULE_LIST = struct.Struct("<QIB")
+_SCHEDULE_SET = struct.Struct("<QQQQQIIIBBBHBHH")
+_SCHEDULE_SET_2 = struct.Struct("<IIHI")
+_SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
 _SUBSCRIBE = struct.Struct("<IQ")
 _TOPIC_COUNT = struct.Struct("<BBQQQQQQQQQ")
@@ -568,6 +602,123 @@ def _read_cluster_transfer(data: bytes) -> ClusterTransfer:
     return ClusterTransfer(node)
 
 
+def _read_schedule_set(data: bytes) -> ScheduleSet:
+    (topic_length,) = U8.unpack_from(data)
+    topic, at = text_at(data, 1, topic_length)
+    (name_length,) = U8.unpack_from(data, at)
+    at += 1
+    name, at = text_at(data, at, name_length)
+    (
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        dst,
+        missed,
+        overlap,
+        when_length,
+        zone_length,
+        key_length,
+        note_length,
+    ) = _SCHEDULE_SET.unpack_from(data, at)
+    at += 62
+    when, at = text_at(data, at, when_length)
+    zone, at = text_at(data, at, zone_length)
+    key, at = text_at(data, at, key_length)
+    note, at = text_at(data, at, note_length)
+    priority, ttr_ms, attributes_length, body_length = _SCHEDULE_SET_2.unpack_from(data, at)
+    at += 14
+    attributes_bytes, at = bytes_at(data, at, attributes_length)
+    attributes = Attributes.decode(attributes_bytes)
+    body, at = bytes_at(data, at, body_length)
+    if_version, _ = late(U32, data, at)
+    check_topic(topic)
+    check_range("missed_max", missed_max, 0, 1_000)
+    check_range("jitter_ms", jitter_ms, 0, 86_400_000)
+    check_ttr(ttr_ms)
+    rules = ScheduleRules(
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        Dst(dst),
+        Missed(missed),
+        Overlap(overlap),
+        when,
+        zone,
+        key or None,
+        note,
+    )
+    template = JobTemplate(priority, ttr_ms, attributes, body)
+    return ScheduleSet(topic, name, rules, template, if_version)
+
+
+def _read_schedule_show(data: bytes) -> ScheduleShow:
+    (topic_length,) = U8.unpack_from(data)
+    topic, at = text_at(data, 1, topic_length)
+    (name_length,) = U8.unpack_from(data, at)
+    at += 1
+    name, _ = text_at(data, at, name_length)
+    check_topic(topic)
+    return ScheduleShow(topic, name)
+
+
+def _read_schedule_list(data: bytes) -> ScheduleList:
+    after, schedules_max, topic_length = _SCHEDULE_LIST.unpack_from(data)
+    topic, _ = text_at(data, 13, topic_length)
+    check_range("schedules_max", schedules_max, 1, 256)
+    check_topic(topic)
+    return ScheduleList(after, schedules_max, topic)
+
+
+def _read_schedule_delete(data: bytes) -> ScheduleDelete:
+    (topic_length,) = U8.unpack_from(data)
+    topic, at = text_at(data, 1, topic_length)
+    (name_length,) = U8.unpack_from(data, at)
+    at += 1
+    name, _ = text_at(data, at, name_length)
+    check_topic(topic)
+    return ScheduleDelete(topic, name)
+
+
+def _read_schedule_pause(data: bytes) -> SchedulePause:
+    (topic_length,) = U8.unpack_from(data)
+    topic, at = text_at(data, 1, topic_length)
+    (name_length,) = U8.unpack_from(data, at)
+    at += 1
+    name, _ = text_at(data, at, name_length)
+    check_topic(topic)
+    return SchedulePause(topic, name)
+
+
+def _read_schedule_resume(data: bytes) -> ScheduleResume:
+    (topic_length,) = U8.unpack_from(data)
+    topic, at = text_at(data, 1, topic_length)
+    (name_length,) = U8.unpack_from(data, at)
+    at += 1
+    name, _ = text_at(data, at, name_length)
+    check_topic(topic)
+    return ScheduleResume(topic, name)
+
+
+def _read_schedule_run(data: bytes) -> ScheduleRun:
+    (topic_length,) = U8.unpack_from(data)
+    topic, at = text_at(data, 1, topic_length)
+    (name_length,) = U8.unpack_from(data, at)
+    at += 1
+    name, _ = text_at(data, at, name_length)
+    check_topic(topic)
+    return ScheduleRun(topic, name)
+
+
 def _write_delivered(one: Delivered, parts: list[bytes]) -> None:
     topic = text(one.topic)
     key = text(one.key) if one.key else b""
@@ -697,6 +848,45 @@ def _write_node(one: MemberReport, parts: list[bytes]) -> None:
         )
     )
     parts += (peer_address, client_address)
+
+
+def _write_listed_schedule(one: ListedSchedule, parts: list[bytes]) -> None:
+    when = text(one.rules.when)
+    zone = text(one.rules.zone)
+    key = text(one.rules.key) if one.rules.key else b""
+    note = text(one.rules.note)
+    topic = text(one.topic)
+    name = text(one.name)
+    parts.append(
+        _LISTED_SCHEDULE.pack(
+            one.state.schedule,
+            one.state.next_ms,
+            one.state.fired,
+            one.state.version,
+            one.state.running,
+            one.state.failures,
+            one.state.paused,
+            int(one.state.come) | bool(one.state.held) << 1,
+            one.rules.origin_ms,
+            one.rules.start_ms,
+            one.rules.end_ms,
+            one.rules.count,
+            one.rules.window_ms,
+            one.rules.missed_max,
+            one.rules.jitter_ms,
+            one.rules.failures_max,
+            one.rules.dst,
+            one.rules.missed,
+            one.rules.overlap,
+            len(when),
+            len(zone),
+            len(key),
+            len(note),
+            len(topic),
+            len(name),
+        )
+    )
+    parts += (when, zone, key, note, topic, name)
 
 
 def _write_welcome(one: Welcome, parts: list[bytes]) -> None:
@@ -917,6 +1107,67 @@ def _write_cluster_report(one: ClusterReport, parts: list[bytes]) -> None:
         _write_node(member, parts)
 
 
+def _write_scheduled(one: Scheduled, parts: list[bytes]) -> None:
+    parts.append(_SCHEDULED.pack(one.schedule, one.version, one.next_ms))
+
+
+def _write_schedule(one: Schedule, parts: list[bytes]) -> None:
+    parts.append(
+        _SCHEDULE_STATE.pack(
+            one.state.schedule,
+            one.state.next_ms,
+            one.state.fired,
+            one.state.version,
+            one.state.running,
+            one.state.failures,
+            one.state.paused,
+            int(one.state.come) | bool(one.state.held) << 1,
+        )
+    )
+    when = text(one.rules.when)
+    zone = text(one.rules.zone)
+    key = text(one.rules.key) if one.rules.key else b""
+    note = text(one.rules.note)
+    parts.append(
+        _SCHEDULE.pack(
+            one.rules.origin_ms,
+            one.rules.start_ms,
+            one.rules.end_ms,
+            one.rules.count,
+            one.rules.window_ms,
+            one.rules.missed_max,
+            one.rules.jitter_ms,
+            one.rules.failures_max,
+            one.rules.dst,
+            one.rules.missed,
+            one.rules.overlap,
+            len(when),
+            len(zone),
+            len(key),
+            len(note),
+        )
+    )
+    parts += (when, zone, key, note)
+    attributes = b"" if one.template.attributes is NO_ATTRIBUTES else one.template.attributes.encode()
+    parts.append(_SCHEDULE_2.pack(one.template.priority, one.template.ttr_ms, len(attributes), len(one.template.body)))
+    parts += (attributes, one.template.body)
+    parts.append(LIST_HEAD.pack(41, len(one.history)))
+    parts += [
+        _FIRING.pack(history.instant_ms, history.last_ms, history.instants, history.at_ms, history.job, history.fired)
+        for history in one.history
+    ]
+
+
+def _write_schedules(one: Schedules, parts: list[bytes]) -> None:
+    parts.append(LIST_HEAD.pack(102, len(one.schedules)))
+    for schedule in one.schedules:
+        _write_listed_schedule(schedule, parts)
+
+
+def _write_schedule_ran(one: ScheduleRan, parts: list[bytes]) -> None:
+    parts.append(U64.pack(one.job))
+
+
 def _write_error(one: Error, parts: list[bytes]) -> None:
     leader = text(one.leader)
     parts += (_ERROR.pack(one.code, int(one.retryable), one.applied, one.retry_after_ms, len(leader)), leader)
@@ -967,6 +1218,13 @@ REQUEST_READERS: dict[int, Callable[[bytes], Request]] = {
     0x71: _read_cluster_add,
     0x72: _read_cluster_remove,
     0x73: _read_cluster_transfer,
+    0x78: _read_schedule_set,
+    0x79: _read_schedule_show,
+    0x7A: _read_schedule_list,
+    0x7B: _read_schedule_delete,
+    0x7C: _read_schedule_pause,
+    0x7D: _read_schedule_resume,
+    0x7E: _read_schedule_run,
 }
 RESPONSE_WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x81: _write_welcome,
@@ -992,6 +1250,10 @@ RESPONSE_WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0xE0: _write_backup_ready,
     0xE1: _write_backup_data,
     0xF0: _write_cluster_report,
+    0xF8: _write_scheduled,
+    0xF9: _write_schedule,
+    0xFA: _write_schedules,
+    0xFB: _write_schedule_ran,
     0xFF: _write_error,
 }
 

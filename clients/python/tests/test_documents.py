@@ -12,6 +12,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import adjourn
 from adjourn import sync
 from nodes import Node
@@ -100,12 +102,13 @@ def test_the_traces_of_the_readme(server: Node) -> None:
     assert " > ".join(trail) == wanted
 
 
-def test_the_policies_of_the_readme(server: Node) -> None:
-    (block,) = [block for block in blocks("README.md") if "topic_set" in block]
+@pytest.mark.parametrize("call", ["topic_set", "schedule_set"])
+def test_the_policies_and_schedules_of_the_readme(server: Node, call: str) -> None:
+    (block,) = [block for block in blocks("README.md") if call in block]
     program = "\n".join(
         [
             "import asyncio, adjourn",
-            "from adjourn import UNSET, TopicPolicy",
+            "from adjourn import UNSET, Missed, Overlap, TopicPolicy",
             "async def main():",
             f"    async with adjourn.connect('{server.url}') as q:",
             textwrap.indent(block, "        "),

@@ -6,8 +6,9 @@ import asyncio
 import typing
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import Field, fields, replace
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,10 +16,12 @@ import pytest
 import adjourn
 import schema
 from adjourn import BulkChange, IfExists, LeaseRef, ListOrder, NewJob, Queue, TopicPolicy
+from adjourn.body import DEFAULT_CODEC
 from adjourn.conditions import where
 from adjourn.errors import item_refused, refused
 from adjourn.protocol import requests as rq
 from adjourn.protocol.responses import Error
+from adjourn.schedules import schedule_set
 from adjourn.session import core, dial
 from conftest import until
 from nodes import Node
@@ -52,8 +55,25 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "reason": {"reason": "no"},
 }
 """The arguments of a list that make each condition."""
-LONG_LISTS = {"CONNECTIONS.after", "LEASES.after"}
-"""Fields that are sent only for the second page, of 256 connections or 1,024 leases."""
+LONG_LISTS = {"CONNECTIONS.after", "LEASES.after", "SCHEDULE_LIST.after"}
+"""Fields that are sent only for the second page, of 256 connections or schedules, or 1,024 leases."""
+RULES: dict[str, Any] = {
+    "zone": "Europe/Berlin",
+    "dst": adjourn.Dst.LITERAL,
+    "origin": NOW,
+    "start": NOW,
+    "end": NOW,
+    "count": 3,
+    "jitter": 30,
+    "missed": adjourn.Missed.ALL,
+    "window": 3600,
+    "missed_max": 7,
+    "overlap": adjourn.Overlap.REPLACE,
+    "failures_max": 3,
+    "key": "k",
+    "note": "why",
+}
+"""The options that set each rule of a schedule."""
 VALUES: dict[type, Any] = {
     int: 1_000,
     str: "x",
@@ -101,6 +121,11 @@ async def _use(q: Queue, topic: str) -> None:
     await call(q.topic_set(topic, TopicPolicy(priority=5)))
     for name in ("pause", "resume", "topic_show", "topic_delete"):
         await call(getattr(q, name)(topic))
+    scheduled = f"{topic}-4"
+    await call(q.schedule_set(scheduled, "often", "@every 90s", b"x", if_version=5))
+    await first(q.schedules(scheduled))
+    for name in ("show", "pause", "resume", "run", "delete"):
+        await call(getattr(q, f"schedule_{name}")(scheduled, "often"))
     await q.topics()
     await q.stats()
     await q.ping()
@@ -170,6 +195,18 @@ def test_each_attribute_can_be_pushed(name: str) -> None:
     job = NewJob(b"", **OPTIONS[name]).encode()
     assert getattr(job.attributes, name)
     assert getattr(adjourn.Attributes.decode(job.attributes.encode()), name) == getattr(job.attributes, name)
+
+
+@pytest.mark.parametrize("field", fields(adjourn.ScheduleRules), ids=lambda field: field.name)
+def test_each_rule_of_a_schedule_can_be_set_and_taken_away(field: Field[Any]) -> None:
+    option = field.name.removesuffix("_ms")
+    set_ = partial(schedule_set, "t", "n", job=b"x", if_version=0, only_if_new=False, codec=DEFAULT_CODEC)
+    plain = set_(rules="@daily", options={}).rules
+    rules = set_(rules="@weekly", options={} if option == "when" else {option: RULES[option]}).rules  # type: ignore[misc]
+    assert replace(plain, **{field.name: getattr(rules, field.name)}) == replace(rules, when=rules.when if option == "when" else "@daily")
+    assert getattr(rules, field.name) != field.default
+    if option != "when":
+        assert set_(rules=rules, options={option: None}).rules == replace(plain, when="@weekly")  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("name", schema.CONDITIONS)

@@ -19,6 +19,23 @@ export type { IfExists, JobOptions, NamedHeaders, NewJob } from './new-job.js';
 export type { JobBackoff } from './backoff.js';
 export type { JobEdit } from './edit.js';
 export type { JobFilter } from './filter.js';
+export type {
+  Fired,
+  Firing,
+  JobTemplate,
+  ListedSchedule,
+  Schedule,
+  ScheduleDst,
+  ScheduleInfo,
+  ScheduleMissed,
+  ScheduleOverlap,
+  SchedulePaused,
+  ScheduleRules,
+  Scheduled,
+  SetScheduleOptions,
+  ShownRules,
+  ShownTemplate,
+} from './schedule.js';
 export type { Late, TopicPolicy, TopicPolicyChange } from './topic-policy.js';
 export type { ClusterMember, ClusterStatus, ConnectionInfo, QueueStats, Stage, TopicCounts, TopicSettings, Totals } from './reports.js';
 export type { ConnectOptions, LogEntry } from './options.js';

@@ -1,5 +1,5 @@
 /**
- * What looks after the queue: shows, changes and counts jobs and topics. Nothing here pushes a job or holds a lease.
+ * What looks after the queue: shows, changes and counts jobs, topics and schedules. Nothing here holds a lease, and no job is pushed but by a schedule.
  */
 
 import { editFields, type JobEdit } from './edit.js';
@@ -11,9 +11,10 @@ import { jobInfo, stateOf, type JobInfo, type JobRef, type JobState, type Unknow
 import { onlyKnown, type Names } from './known.js';
 import { checkKey, checkTopic } from './new-job.js';
 import { CHANGE_NAMES, DISCONNECT_OPTIONS, DUE_KIND, JOB_KIND, LIST_MARKS, ORDER_NAMES, PAGE_MARKS, STEP } from './protocol/choices.js';
-import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX } from './protocol/limits.js';
+import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, SCHEDULES_LISTED_MAX } from './protocol/limits.js';
 import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
 import { connectionInfo, queueStats, topicCounts, topicSettings, type ConnectionInfo, type QueueStats, type TopicCounts, type TopicSettings } from './reports.js';
+import { checkScheduleName, listedSchedule, scheduleFields, scheduleInfo, scheduled, setOptions, type ListedSchedule, type Schedule, type ScheduleInfo, type Scheduled, type SetScheduleOptions } from './schedule.js';
 import { NotFoundError } from './server-errors.js';
 import { durationMs, instantMs, type Instant } from './time.js';
 import { settingsChange, type TopicPolicyChange } from './topic-policy.js';
@@ -252,6 +253,59 @@ export abstract class OperatorCalls {
     await this.ask('TOPIC_DELETE', { topic: checkTopic(topic) }, 'DONE', options);
   }
 
+  // --- schedules -------------------------------------------------------------------------------------------------
+
+  /**
+   * Creates a schedule, which pushes a job to the topic at each of its instants, or gives the one of this name another content. All of it is
+   * replaced, what is left out as well; its history stays. The topic is created if it is new. Never repeated by itself.
+   */
+  async setSchedule(topic: string, name: string, schedule: Schedule, options: SetScheduleOptions = {}): Promise<Scheduled> {
+    const { ifVersion, signal } = setOptions(options);
+    return scheduled(await this.ask('SCHEDULE_SET', { ...named(topic, name), ...scheduleFields(schedule), ifVersion }, 'SCHEDULED', { signal }));
+  }
+
+  /** A schedule as it stands, with its jobs and what it did of late. A `NotFoundError` if there is none of this name. */
+  async showSchedule(topic: string, name: string, options: CallOptions = {}): Promise<ScheduleInfo> {
+    return scheduleInfo(topic, name, await this.ask('SCHEDULE_SHOW', named(topic, name), 'SCHEDULE', options));
+  }
+
+  /** The schedules of a topic, page by page, in the order in which they were made. */
+  async *schedules(topic: string, options: CallOptions = {}): AsyncGenerator<ListedSchedule, void> {
+    checkTopic(topic);
+    let after = 0n;
+    for (;;) {
+      const { schedules } = await this.ask('SCHEDULE_LIST', { after, schedulesMax: SCHEDULES_LISTED_MAX, topic }, 'SCHEDULES', options);
+      for (const one of schedules) yield listedSchedule(one);
+      if (schedules.length < SCHEDULES_LISTED_MAX) return;
+      after = schedules.at(-1)!.schedule;
+    }
+  }
+
+  /** Forgets a schedule. Its jobs stay. Never repeated by itself. */
+  async deleteSchedule(topic: string, name: string, options: CallOptions = {}): Promise<void> {
+    await this.ask('SCHEDULE_DELETE', named(topic, name), 'DONE', options);
+  }
+
+  /** Lets a schedule fire no more until it is resumed. */
+  async pauseSchedule(topic: string, name: string, options: CallOptions = {}): Promise<void> {
+    await this.ask('SCHEDULE_PAUSE', named(topic, name), 'DONE', options);
+  }
+
+  /** Lets a paused schedule fire again. Its rule `missed` says what happens to the instants that passed. */
+  async resumeSchedule(topic: string, name: string, options: CallOptions = {}): Promise<void> {
+    await this.ask('SCHEDULE_RESUME', named(topic, name), 'DONE', options);
+  }
+
+  /**
+   * Pushes a job of a schedule now, whether an earlier one has ended or not, and returns its id. The next instant stays. A `KeyExistsError`
+   * if the topic has a job with the key that it would have. Never repeated by itself.
+   */
+  async runSchedule(topic: string, name: string, options: CallOptions = {}): Promise<bigint> {
+    return (await this.ask('SCHEDULE_RUN', named(topic, name), 'SCHEDULE_RAN', options)).job;
+  }
+
+  // --- connections -----------------------------------------------------------------------------------------------
+
   /** The clients that are connected to the leader. */
   async *connections(options: CallOptions = {}): AsyncGenerator<ConnectionInfo, void> {
     let after = 0n;
@@ -290,6 +344,10 @@ export abstract class OperatorCalls {
   async advanceToNext(options: CallOptions = {}): Promise<Date> {
     return new Date(Number((await this.ask('ADVANCE', { step: STEP.to_next, byMs: 0n }, 'PONG', options)).now));
   }
+}
+
+function named(topic: string, name: string): { topic: string; name: string } {
+  return { topic: checkTopic(topic), name: checkScheduleName(name) };
 }
 
 function checkDue(what: string, due: Due): void {

@@ -51,6 +51,8 @@ test('every request is sent by a call', async () => {
     ...[q.get(1n), q.delete(1n), q.reschedule(1n, { delayMs: 1 }), q.edit(1n, { delayMs: 1 }), q.runNow(1n), q.kick(1n), q.peek('t'), q.kickMany('t', 1)],
     ...[drain(q.list()), q.count(), drain(q.bulk({ change: 'delete' }, {})), q.pause('t'), q.resume('t'), q.topics(), q.stats()],
     ...[drain(q.connections()), q.disconnect(1n), q.setTopic('t', { rate: 1 }), q.deleteTopic('t'), q.showTopic('t'), q.ping(), q.advance(1)],
+    ...[q.setSchedule('t', 'n', { when: '@daily' }), q.showSchedule('t', 'n'), drain(q.schedules('t')), q.deleteSchedule('t', 'n')],
+    ...[q.pauseSchedule('t', 'n'), q.resumeSchedule('t', 'n'), q.runSchedule('t', 'n')],
     ...[q.cluster.status(), q.cluster.add('a:1'), q.cluster.remove(1n), q.cluster.transfer(1n)],
   ].map(ignored));
   await q.close();

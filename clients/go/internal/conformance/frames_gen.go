@@ -165,6 +165,34 @@ func takeMessage(name string, f fields) wire.Message {
 		m := &wire.ClusterTransfer{}
 		takeClusterTransfer(f, m)
 		return m
+	case "SCHEDULE_SET":
+		m := &wire.ScheduleSet{}
+		takeScheduleSet(f, m)
+		return m
+	case "SCHEDULE_SHOW":
+		m := &wire.ScheduleShow{}
+		takeScheduleShow(f, m)
+		return m
+	case "SCHEDULE_LIST":
+		m := &wire.ScheduleList{}
+		takeScheduleList(f, m)
+		return m
+	case "SCHEDULE_DELETE":
+		m := &wire.ScheduleDelete{}
+		takeScheduleDelete(f, m)
+		return m
+	case "SCHEDULE_PAUSE":
+		m := &wire.SchedulePause{}
+		takeSchedulePause(f, m)
+		return m
+	case "SCHEDULE_RESUME":
+		m := &wire.ScheduleResume{}
+		takeScheduleResume(f, m)
+		return m
+	case "SCHEDULE_RUN":
+		m := &wire.ScheduleRun{}
+		takeScheduleRun(f, m)
+		return m
 	case "WELCOME":
 		m := &wire.Welcome{}
 		takeWelcome(f, m)
@@ -253,6 +281,22 @@ func takeMessage(name string, f fields) wire.Message {
 		m := &wire.ClusterReport{}
 		takeClusterReport(f, m)
 		return m
+	case "SCHEDULED":
+		m := &wire.Scheduled{}
+		takeScheduled(f, m)
+		return m
+	case "SCHEDULE":
+		m := &wire.Schedule{}
+		takeSchedule(f, m)
+		return m
+	case "SCHEDULES":
+		m := &wire.Schedules{}
+		takeSchedules(f, m)
+		return m
+	case "SCHEDULE_RAN":
+		m := &wire.ScheduleRan{}
+		takeScheduleRan(f, m)
+		return m
 	case "ERROR":
 		m := &wire.Error{}
 		takeError(f, m)
@@ -335,6 +379,20 @@ func showMessage(m wire.Message) map[string]any {
 		showClusterRemove(m, to)
 	case *wire.ClusterTransfer:
 		showClusterTransfer(m, to)
+	case *wire.ScheduleSet:
+		showScheduleSet(m, to)
+	case *wire.ScheduleShow:
+		showScheduleShow(m, to)
+	case *wire.ScheduleList:
+		showScheduleList(m, to)
+	case *wire.ScheduleDelete:
+		showScheduleDelete(m, to)
+	case *wire.SchedulePause:
+		showSchedulePause(m, to)
+	case *wire.ScheduleResume:
+		showScheduleResume(m, to)
+	case *wire.ScheduleRun:
+		showScheduleRun(m, to)
 	case *wire.Welcome:
 		showWelcome(m, to)
 	case *wire.Pong:
@@ -377,6 +435,14 @@ func showMessage(m wire.Message) map[string]any {
 		showBackupData(m, to)
 	case *wire.ClusterReport:
 		showClusterReport(m, to)
+	case *wire.Scheduled:
+		showScheduled(m, to)
+	case *wire.Schedule:
+		showSchedule(m, to)
+	case *wire.Schedules:
+		showSchedules(m, to)
+	case *wire.ScheduleRan:
+		showScheduleRan(m, to)
 	case *wire.Error:
 		showError(m, to)
 	}
@@ -643,6 +709,110 @@ func showNode(v *wire.Node, to map[string]any) {
 	to["audited"] = decimal(v.Audited)
 	to["peer_address"] = v.PeerAddress
 	to["client_address"] = v.ClientAddress
+}
+
+func takeScheduleRules(f fields, v *wire.ScheduleRules) {
+	v.OriginMs = f.u64("origin_ms")
+	v.StartMs = f.u64("start_ms")
+	v.EndMs = f.u64("end_ms")
+	v.Count = f.u64("count")
+	v.WindowMs = f.u64("window_ms")
+	v.MissedMax = f.u32("missed_max")
+	v.JitterMs = f.u32("jitter_ms")
+	v.FailuresMax = f.u32("failures_max")
+	v.Dst = f.u8("dst")
+	v.Missed = f.u8("missed")
+	v.Overlap = f.u8("overlap")
+	v.When = f.text("when")
+	v.Zone = f.text("zone")
+	v.Key = f.text("key")
+	v.Note = f.text("note")
+}
+
+func showScheduleRules(v *wire.ScheduleRules, to map[string]any) {
+	to["origin_ms"] = decimal(v.OriginMs)
+	to["start_ms"] = decimal(v.StartMs)
+	to["end_ms"] = decimal(v.EndMs)
+	to["count"] = decimal(v.Count)
+	to["window_ms"] = decimal(v.WindowMs)
+	to["missed_max"] = v.MissedMax
+	to["jitter_ms"] = v.JitterMs
+	to["failures_max"] = v.FailuresMax
+	to["dst"] = v.Dst
+	to["missed"] = v.Missed
+	to["overlap"] = v.Overlap
+	to["when"] = v.When
+	to["zone"] = v.Zone
+	to["key"] = v.Key
+	to["note"] = v.Note
+}
+
+func takeJobTemplate(f fields, v *wire.JobTemplate) {
+	v.Priority = f.u32("priority")
+	v.TtrMs = f.u32("ttr_ms")
+	takeAttributes(f.object("attributes"), &v.Attributes)
+	v.Body = f.bytes("body")
+}
+
+func showJobTemplate(v *wire.JobTemplate, to map[string]any) {
+	to["priority"] = v.Priority
+	to["ttr_ms"] = v.TtrMs
+	to["attributes"] = showAttributes(&v.Attributes)
+	to["body"] = bytesOf(v.Body)
+}
+
+func takeScheduleState(f fields, v *wire.ScheduleState) {
+	v.Schedule = f.u64("schedule")
+	v.NextMs = f.u64("next_ms")
+	v.Fired = f.u64("fired")
+	v.Version = f.u32("version")
+	v.Running = f.u32("running")
+	v.Failures = f.u32("failures")
+	v.Paused = f.u8("paused")
+	v.Marks = f.u8("marks")
+}
+
+func showScheduleState(v *wire.ScheduleState, to map[string]any) {
+	to["schedule"] = decimal(v.Schedule)
+	to["next_ms"] = decimal(v.NextMs)
+	to["fired"] = decimal(v.Fired)
+	to["version"] = v.Version
+	to["running"] = v.Running
+	to["failures"] = v.Failures
+	to["paused"] = v.Paused
+	to["marks"] = v.Marks
+}
+
+func takeFiring(f fields, v *wire.Firing) {
+	v.InstantMs = f.u64("instant_ms")
+	v.LastMs = f.u64("last_ms")
+	v.Instants = f.u64("instants")
+	v.AtMs = f.u64("at_ms")
+	v.Job = f.u64("job")
+	v.Fired = f.u8("fired")
+}
+
+func showFiring(v *wire.Firing, to map[string]any) {
+	to["instant_ms"] = decimal(v.InstantMs)
+	to["last_ms"] = decimal(v.LastMs)
+	to["instants"] = decimal(v.Instants)
+	to["at_ms"] = decimal(v.AtMs)
+	to["job"] = decimal(v.Job)
+	to["fired"] = v.Fired
+}
+
+func takeListedSchedule(f fields, v *wire.ListedSchedule) {
+	takeScheduleState(f, &v.ScheduleState)
+	takeScheduleRules(f, &v.ScheduleRules)
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+}
+
+func showListedSchedule(v *wire.ListedSchedule, to map[string]any) {
+	showScheduleState(&v.ScheduleState, to)
+	showScheduleRules(&v.ScheduleRules, to)
+	to["topic"] = v.Topic
+	to["name"] = v.Name
 }
 
 func takeHello(f fields, v *wire.Hello) {
@@ -1025,6 +1195,84 @@ func showClusterTransfer(v *wire.ClusterTransfer, to map[string]any) {
 	to["node"] = decimal(v.Node)
 }
 
+func takeScheduleSet(f fields, v *wire.ScheduleSet) {
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+	takeScheduleRules(f, &v.ScheduleRules)
+	takeJobTemplate(f, &v.JobTemplate)
+	v.IfVersion = f.u32("if_version")
+}
+
+func showScheduleSet(v *wire.ScheduleSet, to map[string]any) {
+	to["topic"] = v.Topic
+	to["name"] = v.Name
+	showScheduleRules(&v.ScheduleRules, to)
+	showJobTemplate(&v.JobTemplate, to)
+	to["if_version"] = v.IfVersion
+}
+
+func takeScheduleShow(f fields, v *wire.ScheduleShow) {
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+}
+
+func showScheduleShow(v *wire.ScheduleShow, to map[string]any) {
+	to["topic"] = v.Topic
+	to["name"] = v.Name
+}
+
+func takeScheduleList(f fields, v *wire.ScheduleList) {
+	v.After = f.u64("after")
+	v.SchedulesMax = f.u32("schedules_max")
+	v.Topic = f.text("topic")
+}
+
+func showScheduleList(v *wire.ScheduleList, to map[string]any) {
+	to["after"] = decimal(v.After)
+	to["schedules_max"] = v.SchedulesMax
+	to["topic"] = v.Topic
+}
+
+func takeScheduleDelete(f fields, v *wire.ScheduleDelete) {
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+}
+
+func showScheduleDelete(v *wire.ScheduleDelete, to map[string]any) {
+	to["topic"] = v.Topic
+	to["name"] = v.Name
+}
+
+func takeSchedulePause(f fields, v *wire.SchedulePause) {
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+}
+
+func showSchedulePause(v *wire.SchedulePause, to map[string]any) {
+	to["topic"] = v.Topic
+	to["name"] = v.Name
+}
+
+func takeScheduleResume(f fields, v *wire.ScheduleResume) {
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+}
+
+func showScheduleResume(v *wire.ScheduleResume, to map[string]any) {
+	to["topic"] = v.Topic
+	to["name"] = v.Name
+}
+
+func takeScheduleRun(f fields, v *wire.ScheduleRun) {
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+}
+
+func showScheduleRun(v *wire.ScheduleRun, to map[string]any) {
+	to["topic"] = v.Topic
+	to["name"] = v.Name
+}
+
 func takeWelcome(f fields, v *wire.Welcome) {
 	v.Version = f.u16("version")
 	v.Marks = f.u8("marks")
@@ -1293,6 +1541,48 @@ func showClusterReport(v *wire.ClusterReport, to map[string]any) {
 	to["commit"] = decimal(v.Commit)
 	to["feature_level"] = v.FeatureLevel
 	to["members"] = showItems(v.Members, showNode)
+}
+
+func takeScheduled(f fields, v *wire.Scheduled) {
+	v.Schedule = f.u64("schedule")
+	v.Version = f.u32("version")
+	v.NextMs = f.u64("next_ms")
+}
+
+func showScheduled(v *wire.Scheduled, to map[string]any) {
+	to["schedule"] = decimal(v.Schedule)
+	to["version"] = v.Version
+	to["next_ms"] = decimal(v.NextMs)
+}
+
+func takeSchedule(f fields, v *wire.Schedule) {
+	takeScheduleState(f.object("state"), &v.State)
+	takeScheduleRules(f, &v.ScheduleRules)
+	takeJobTemplate(f, &v.JobTemplate)
+	v.History = takeItems(f, "history", takeFiring)
+}
+
+func showSchedule(v *wire.Schedule, to map[string]any) {
+	to["state"] = showObject(&v.State, showScheduleState)
+	showScheduleRules(&v.ScheduleRules, to)
+	showJobTemplate(&v.JobTemplate, to)
+	to["history"] = showItems(v.History, showFiring)
+}
+
+func takeSchedules(f fields, v *wire.Schedules) {
+	v.Schedules = takeItems(f, "schedules", takeListedSchedule)
+}
+
+func showSchedules(v *wire.Schedules, to map[string]any) {
+	to["schedules"] = showItems(v.Schedules, showListedSchedule)
+}
+
+func takeScheduleRan(f fields, v *wire.ScheduleRan) {
+	v.Job = f.u64("job")
+}
+
+func showScheduleRan(v *wire.ScheduleRan, to map[string]any) {
+	to["job"] = decimal(v.Job)
 }
 
 func takeError(f fields, v *wire.Error) {

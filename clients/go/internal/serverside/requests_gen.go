@@ -165,6 +165,34 @@ func readRequest(op wire.Opcode, r *wire.Reader) wire.Message {
 		m := &wire.ClusterTransfer{}
 		readClusterTransfer(r, m)
 		return m
+	case wire.OpScheduleSet:
+		m := &wire.ScheduleSet{}
+		readScheduleSet(r, m)
+		return m
+	case wire.OpScheduleShow:
+		m := &wire.ScheduleShow{}
+		readScheduleShow(r, m)
+		return m
+	case wire.OpScheduleList:
+		m := &wire.ScheduleList{}
+		readScheduleList(r, m)
+		return m
+	case wire.OpScheduleDelete:
+		m := &wire.ScheduleDelete{}
+		readScheduleDelete(r, m)
+		return m
+	case wire.OpSchedulePause:
+		m := &wire.SchedulePause{}
+		readSchedulePause(r, m)
+		return m
+	case wire.OpScheduleResume:
+		m := &wire.ScheduleResume{}
+		readScheduleResume(r, m)
+		return m
+	case wire.OpScheduleRun:
+		m := &wire.ScheduleRun{}
+		readScheduleRun(r, m)
+		return m
 	}
 	return nil
 }
@@ -199,6 +227,56 @@ func readLease(r *wire.Reader, fixed int, v *wire.Lease) {
 	}
 	v.Job = binary.LittleEndian.Uint64(b)
 	v.Fence = binary.LittleEndian.Uint64(b[8:])
+}
+
+func readScheduleRules(r *wire.Reader, fixed int, v *wire.ScheduleRules) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.OriginMs = binary.LittleEndian.Uint64(b)
+	v.StartMs = binary.LittleEndian.Uint64(b[8:])
+	v.EndMs = binary.LittleEndian.Uint64(b[16:])
+	v.Count = binary.LittleEndian.Uint64(b[24:])
+	v.WindowMs = binary.LittleEndian.Uint64(b[32:])
+	v.MissedMax = binary.LittleEndian.Uint32(b[40:])
+	v.JitterMs = binary.LittleEndian.Uint32(b[44:])
+	v.FailuresMax = binary.LittleEndian.Uint32(b[48:])
+	v.Dst = b[52]
+	v.Missed = b[53]
+	v.Overlap = b[54]
+	when := int(binary.LittleEndian.Uint16(b[55:]))
+	zone := int(b[57])
+	key := int(binary.LittleEndian.Uint16(b[58:]))
+	note := int(binary.LittleEndian.Uint16(b[60:]))
+	atMost(r, "missed_max", uint64(v.MissedMax), 1000)
+	atMost(r, "jitter_ms", uint64(v.JitterMs), 86400000)
+	atMost(r, "dst", uint64(v.Dst), 1)
+	atMost(r, "missed", uint64(v.Missed), 2)
+	atMost(r, "overlap", uint64(v.Overlap), 3)
+	v.When = r.Text(when)
+	inRange(r, "when", uint64(len(v.When)), 1, 2048)
+	v.Zone = r.Text(zone)
+	atMost(r, "zone", uint64(len(v.Zone)), 64)
+	v.Key = r.Text(key)
+	atMost(r, "key", uint64(len(v.Key)), 256)
+	keyOrNone(r, v.Key)
+	v.Note = r.Text(note)
+	atMost(r, "note", uint64(len(v.Note)), 256)
+}
+
+func readJobTemplate(r *wire.Reader, fixed int, v *wire.JobTemplate) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.Priority = binary.LittleEndian.Uint32(b)
+	v.TtrMs = binary.LittleEndian.Uint32(b[4:])
+	attributes := int(binary.LittleEndian.Uint16(b[8:]))
+	body := int(binary.LittleEndian.Uint32(b[10:]))
+	atMost(r, "ttr_ms", uint64(v.TtrMs), 604800000)
+	wire.ReadAttributes(r, attributes, &v.Attributes)
+	v.Body = r.Bytes(body)
 }
 
 func readHello(r *wire.Reader, m *wire.Hello) {
@@ -520,4 +598,68 @@ func readClusterRemove(r *wire.Reader, m *wire.ClusterRemove) {
 
 func readClusterTransfer(r *wire.Reader, m *wire.ClusterTransfer) {
 	m.Node = r.U64()
+}
+
+func readScheduleSet(r *wire.Reader, m *wire.ScheduleSet) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Name = r.Text8()
+	inRange(r, "name", uint64(len(m.Name)), 1, 255)
+	readScheduleRules(r, 62, &m.ScheduleRules)
+	readJobTemplate(r, 14, &m.JobTemplate)
+	if r.More() {
+		m.IfVersion = r.U32()
+	}
+}
+
+func readScheduleShow(r *wire.Reader, m *wire.ScheduleShow) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Name = r.Text8()
+	atMost(r, "name", uint64(len(m.Name)), 255)
+}
+
+func readScheduleList(r *wire.Reader, m *wire.ScheduleList) {
+	if b := r.Take(12); b != nil {
+		m.After = binary.LittleEndian.Uint64(b)
+		m.SchedulesMax = binary.LittleEndian.Uint32(b[8:])
+		inRange(r, "schedules_max", uint64(m.SchedulesMax), 1, 256)
+	}
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+}
+
+func readScheduleDelete(r *wire.Reader, m *wire.ScheduleDelete) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Name = r.Text8()
+	atMost(r, "name", uint64(len(m.Name)), 255)
+}
+
+func readSchedulePause(r *wire.Reader, m *wire.SchedulePause) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Name = r.Text8()
+	atMost(r, "name", uint64(len(m.Name)), 255)
+}
+
+func readScheduleResume(r *wire.Reader, m *wire.ScheduleResume) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Name = r.Text8()
+	atMost(r, "name", uint64(len(m.Name)), 255)
+}
+
+func readScheduleRun(r *wire.Reader, m *wire.ScheduleRun) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Name = r.Text8()
+	atMost(r, "name", uint64(len(m.Name)), 255)
 }

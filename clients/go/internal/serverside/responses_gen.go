@@ -53,6 +53,14 @@ func appendResponse(w *wire.Writer, m wire.Message) bool {
 		appendBackupData(w, m)
 	case *wire.ClusterReport:
 		appendClusterReport(w, m)
+	case *wire.Scheduled:
+		appendScheduled(w, m)
+	case *wire.Schedule:
+		appendSchedule(w, m)
+	case *wire.Schedules:
+		appendSchedules(w, m)
+	case *wire.ScheduleRan:
+		appendScheduleRan(w, m)
 	case *wire.Error:
 		appendError(w, m)
 	case *wire.Done, *wire.Subscribed:
@@ -212,6 +220,85 @@ func appendNode(w *wire.Writer, v *wire.Node) {
 	b[43] = w.Len8(len(v.ClientAddress))
 	w.Text(v.PeerAddress)
 	w.Text(v.ClientAddress)
+}
+
+func appendScheduleRules(w *wire.Writer, v *wire.ScheduleRules) {
+	b := w.Fixed(62)
+	binary.LittleEndian.PutUint64(b, v.OriginMs)
+	binary.LittleEndian.PutUint64(b[8:], v.StartMs)
+	binary.LittleEndian.PutUint64(b[16:], v.EndMs)
+	binary.LittleEndian.PutUint64(b[24:], v.Count)
+	binary.LittleEndian.PutUint64(b[32:], v.WindowMs)
+	binary.LittleEndian.PutUint32(b[40:], v.MissedMax)
+	binary.LittleEndian.PutUint32(b[44:], v.JitterMs)
+	binary.LittleEndian.PutUint32(b[48:], v.FailuresMax)
+	b[52] = v.Dst
+	b[53] = v.Missed
+	b[54] = v.Overlap
+	binary.LittleEndian.PutUint16(b[55:], w.Len16(len(v.When)))
+	b[57] = w.Len8(len(v.Zone))
+	binary.LittleEndian.PutUint16(b[58:], w.Len16(len(v.Key)))
+	binary.LittleEndian.PutUint16(b[60:], w.Len16(len(v.Note)))
+	w.Text(v.When)
+	w.Text(v.Zone)
+	w.Text(v.Key)
+	w.Text(v.Note)
+}
+
+func appendJobTemplate(w *wire.Writer, v *wire.JobTemplate) {
+	attributes := v.Attributes.Size()
+	b := w.Fixed(14)
+	binary.LittleEndian.PutUint32(b, v.Priority)
+	binary.LittleEndian.PutUint32(b[4:], v.TtrMs)
+	binary.LittleEndian.PutUint16(b[8:], w.Len16(attributes))
+	binary.LittleEndian.PutUint32(b[10:], w.Len32(len(v.Body)))
+	wire.AppendAttributes(w, &v.Attributes)
+	w.Bytes(v.Body)
+}
+
+func appendFiring(w *wire.Writer, v *wire.Firing) {
+	b := w.Fixed(41)
+	binary.LittleEndian.PutUint64(b, v.InstantMs)
+	binary.LittleEndian.PutUint64(b[8:], v.LastMs)
+	binary.LittleEndian.PutUint64(b[16:], v.Instants)
+	binary.LittleEndian.PutUint64(b[24:], v.AtMs)
+	binary.LittleEndian.PutUint64(b[32:], v.Job)
+	b[40] = v.Fired
+}
+
+func appendListedSchedule(w *wire.Writer, v *wire.ListedSchedule) {
+	b := w.Fixed(102)
+	binary.LittleEndian.PutUint64(b, v.Schedule)
+	binary.LittleEndian.PutUint64(b[8:], v.NextMs)
+	binary.LittleEndian.PutUint64(b[16:], v.Fired)
+	binary.LittleEndian.PutUint32(b[24:], v.Version)
+	binary.LittleEndian.PutUint32(b[28:], v.Running)
+	binary.LittleEndian.PutUint32(b[32:], v.Failures)
+	b[36] = v.Paused
+	b[37] = v.Marks
+	binary.LittleEndian.PutUint64(b[38:], v.OriginMs)
+	binary.LittleEndian.PutUint64(b[46:], v.StartMs)
+	binary.LittleEndian.PutUint64(b[54:], v.EndMs)
+	binary.LittleEndian.PutUint64(b[62:], v.Count)
+	binary.LittleEndian.PutUint64(b[70:], v.WindowMs)
+	binary.LittleEndian.PutUint32(b[78:], v.MissedMax)
+	binary.LittleEndian.PutUint32(b[82:], v.JitterMs)
+	binary.LittleEndian.PutUint32(b[86:], v.FailuresMax)
+	b[90] = v.Dst
+	b[91] = v.Missed
+	b[92] = v.Overlap
+	binary.LittleEndian.PutUint16(b[93:], w.Len16(len(v.When)))
+	b[95] = w.Len8(len(v.Zone))
+	binary.LittleEndian.PutUint16(b[96:], w.Len16(len(v.Key)))
+	binary.LittleEndian.PutUint16(b[98:], w.Len16(len(v.Note)))
+	b[100] = w.Len8(len(v.Topic))
+	b[101] = w.Len8(len(v.Name))
+	w.Text(v.When)
+	w.Text(v.Zone)
+	w.Text(v.Key)
+	w.Text(v.Note)
+	w.Text(v.Topic)
+	w.Text(v.Name)
 }
 
 func appendWelcome(w *wire.Writer, m *wire.Welcome) {
@@ -404,6 +491,42 @@ func appendClusterReport(w *wire.Writer, m *wire.ClusterReport) {
 	for i := range m.Members {
 		appendNode(w, &m.Members[i])
 	}
+}
+
+func appendScheduled(w *wire.Writer, m *wire.Scheduled) {
+	b := w.Fixed(20)
+	binary.LittleEndian.PutUint64(b, m.Schedule)
+	binary.LittleEndian.PutUint32(b[8:], m.Version)
+	binary.LittleEndian.PutUint64(b[12:], m.NextMs)
+}
+
+func appendSchedule(w *wire.Writer, m *wire.Schedule) {
+	b := w.Fixed(38)
+	binary.LittleEndian.PutUint64(b, m.State.Schedule)
+	binary.LittleEndian.PutUint64(b[8:], m.State.NextMs)
+	binary.LittleEndian.PutUint64(b[16:], m.State.Fired)
+	binary.LittleEndian.PutUint32(b[24:], m.State.Version)
+	binary.LittleEndian.PutUint32(b[28:], m.State.Running)
+	binary.LittleEndian.PutUint32(b[32:], m.State.Failures)
+	b[36] = m.State.Paused
+	b[37] = m.State.Marks
+	appendScheduleRules(w, &m.ScheduleRules)
+	appendJobTemplate(w, &m.JobTemplate)
+	w.List(41, len(m.History))
+	for i := range m.History {
+		appendFiring(w, &m.History[i])
+	}
+}
+
+func appendSchedules(w *wire.Writer, m *wire.Schedules) {
+	w.List(102, len(m.Schedules))
+	for i := range m.Schedules {
+		appendListedSchedule(w, &m.Schedules[i])
+	}
+}
+
+func appendScheduleRan(w *wire.Writer, m *wire.ScheduleRan) {
+	w.U64(m.Job)
 }
 
 func appendError(w *wire.Writer, m *wire.Error) {

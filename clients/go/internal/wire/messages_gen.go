@@ -242,6 +242,102 @@ type Node struct {
 	ClientAddress string
 }
 
+// ScheduleRules is a part of frames. When a schedule fires, and what it does then.
+type ScheduleRules struct {
+	// OriginMs: from when `@every` counts; 0: from when the schedule is set first.
+	OriginMs uint64
+	// StartMs: it does not fire before this time; 0 for no such time.
+	StartMs uint64
+	// EndMs: it does not fire after this time; 0 for no such time.
+	EndMs uint64
+	// Count: it ends when it has pushed a job at so many instants; 0: it does not.
+	Count uint64
+	// WindowMs: with *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds;
+	// 0 for any.
+	WindowMs uint64
+	// MissedMax: with *missed* `all`: at most so many instants, the last ones; 0 means 100.
+	MissedMax uint32
+	// JitterMs: a job is due up to this long after its instant, in milliseconds: how long follows from the name and the
+	// instant.
+	JitterMs uint32
+	// FailuresMax: it is paused after so many failures one after another; 0: it is not.
+	FailuresMax uint32
+	// Dst: what happens when the clocks of its zone are changed.
+	Dst uint8
+	// Missed: which of the instants that passed unnoticed are fired late.
+	Missed uint8
+	// Overlap: what it does while an earlier job of it has not ended.
+	Overlap uint8
+	// When: a recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times.
+	When string
+	// Zone: the IANA name of the time zone of a cron expression; empty means UTC.
+	Zone string
+	// Key: the key of its jobs; empty: the name, `@`, and the instant in milliseconds.
+	Key string
+	// Note: for people.
+	Note string
+}
+
+// JobTemplate is a part of frames. What the jobs of a schedule have in common.
+type JobTemplate struct {
+	// Priority: as in PUSH.
+	Priority uint32
+	// TtrMs: as in PUSH.
+	TtrMs uint32
+	// Attributes: as in PUSH. An expiry after a duration counts from when each job is pushed.
+	Attributes Attributes
+	// Body: what the consumer gets; at most `body_bytes_max` bytes.
+	Body []byte
+}
+
+// ScheduleState is a part of frames. Where a schedule stands.
+type ScheduleState struct {
+	// Schedule: its id.
+	Schedule uint64
+	// NextMs: its next instant; 0 if there is none any more.
+	NextMs uint64
+	// Fired: instants at which it pushed a job.
+	Fired uint64
+	// Version: how often it was set.
+	Version uint32
+	// Running: its jobs that have not ended.
+	Running uint32
+	// Failures: jobs that failed one after another until now.
+	Failures uint32
+	// Paused: why it does not fire at present.
+	Paused uint8
+	// Marks: what is so.
+	Marks uint8
+}
+
+// Firing is a part of frames. What a schedule did at an instant, or at several ones.
+type Firing struct {
+	// InstantMs: the instant; the first of several that it skipped together.
+	InstantMs uint64
+	// LastMs: the last of them.
+	LastMs uint64
+	// Instants: how many they are; 10,000 means that or more.
+	Instants uint64
+	// AtMs: when the schedule fired or skipped it.
+	AtMs uint64
+	// Job: the job that it pushed, or 0.
+	Job uint64
+	// Fired: what became of it.
+	Fired uint8
+}
+
+// ListedSchedule is a part of frames. A schedule on a page of a list.
+type ListedSchedule struct {
+	// ScheduleState: where a schedule stands.
+	ScheduleState
+	// ScheduleRules: when a schedule fires, and what it does then.
+	ScheduleRules
+	// Topic: the topic of its jobs.
+	Topic string
+	// Name: its name.
+	Name string
+}
+
 // Hello is the request HELLO. Opens the conversation; the first frame on every connection.
 type Hello struct {
 	// VersionMin: the oldest protocol version that the client speaks.
@@ -712,6 +808,95 @@ type ClusterTransfer struct {
 // Opcode is OpClusterTransfer.
 func (*ClusterTransfer) Opcode() Opcode { return OpClusterTransfer }
 
+// ScheduleSet is the request SCHEDULE_SET. Creates a schedule, or gives the one of this name another content. The topic
+// is made if it is new.
+type ScheduleSet struct {
+	// Topic: the topic of its jobs. The token needs the right to push there, too.
+	Topic string
+	// Name: its name, unique in the topic.
+	Name string
+	// ScheduleRules: when it fires.
+	ScheduleRules
+	// JobTemplate: its jobs.
+	JobTemplate
+	// IfVersion: only if it was set so often; 4,294,967,295: only if there is none. Absent or 0: in any case.
+	IfVersion uint32
+}
+
+// Opcode is OpScheduleSet.
+func (*ScheduleSet) Opcode() Opcode { return OpScheduleSet }
+
+// ScheduleShow is the request SCHEDULE_SHOW. Reads one schedule, and what it did of late.
+type ScheduleShow struct {
+	// Topic: the topic of its jobs.
+	Topic string
+	// Name: its name.
+	Name string
+}
+
+// Opcode is OpScheduleShow.
+func (*ScheduleShow) Opcode() Opcode { return OpScheduleShow }
+
+// ScheduleList is the request SCHEDULE_LIST. Lists the schedules of a topic, a page at a time, in the order in which
+// they were made.
+type ScheduleList struct {
+	// After: only those with higher ids; 0 for the first page.
+	After uint64
+	// SchedulesMax: 1 to limits.SchedulesListedMax.
+	SchedulesMax uint32
+	// Topic: the topic of their jobs.
+	Topic string
+}
+
+// Opcode is OpScheduleList.
+func (*ScheduleList) Opcode() Opcode { return OpScheduleList }
+
+// ScheduleDelete is the request SCHEDULE_DELETE. Forgets a schedule. Its jobs stay.
+type ScheduleDelete struct {
+	// Topic: the topic of its jobs.
+	Topic string
+	// Name: its name.
+	Name string
+}
+
+// Opcode is OpScheduleDelete.
+func (*ScheduleDelete) Opcode() Opcode { return OpScheduleDelete }
+
+// SchedulePause is the request SCHEDULE_PAUSE. Lets a schedule fire no more until it is resumed.
+type SchedulePause struct {
+	// Topic: the topic of its jobs.
+	Topic string
+	// Name: its name.
+	Name string
+}
+
+// Opcode is OpSchedulePause.
+func (*SchedulePause) Opcode() Opcode { return OpSchedulePause }
+
+// ScheduleResume is the request SCHEDULE_RESUME. Lets a paused schedule fire again. *missed* says what happens to the
+// instants that passed.
+type ScheduleResume struct {
+	// Topic: the topic of its jobs.
+	Topic string
+	// Name: its name.
+	Name string
+}
+
+// Opcode is OpScheduleResume.
+func (*ScheduleResume) Opcode() Opcode { return OpScheduleResume }
+
+// ScheduleRun is the request SCHEDULE_RUN. Pushes a job of a schedule now, whether an earlier one has ended or not. Its
+// next instant stays.
+type ScheduleRun struct {
+	// Topic: the topic of its jobs.
+	Topic string
+	// Name: its name.
+	Name string
+}
+
+// Opcode is OpScheduleRun.
+func (*ScheduleRun) Opcode() Opcode { return OpScheduleRun }
+
 // Welcome is the response WELCOME. The answer to HELLO.
 type Welcome struct {
 	// Version: the version in use from now on: the newest that both sides speak.
@@ -1020,6 +1205,52 @@ type ClusterReport struct {
 
 // Opcode is OpClusterReport.
 func (*ClusterReport) Opcode() Opcode { return OpClusterReport }
+
+// Scheduled is the response SCHEDULED. A schedule is set.
+type Scheduled struct {
+	// Schedule: its id.
+	Schedule uint64
+	// Version: how often it was set.
+	Version uint32
+	// NextMs: its next instant; 0 if there is none.
+	NextMs uint64
+}
+
+// Opcode is OpScheduled.
+func (*Scheduled) Opcode() Opcode { return OpScheduled }
+
+// Schedule is the response SCHEDULE. One schedule as it stands.
+type Schedule struct {
+	// State: where it stands.
+	State ScheduleState
+	// ScheduleRules: when it fires.
+	ScheduleRules
+	// JobTemplate: its jobs.
+	JobTemplate
+	// History: what it did of late, the oldest first; at most 20.
+	History []Firing
+}
+
+// Opcode is OpSchedule.
+func (*Schedule) Opcode() Opcode { return OpSchedule }
+
+// Schedules is the response SCHEDULES. A page of schedules.
+type Schedules struct {
+	// Schedules: the schedules. There is no further page if there are fewer than were asked for.
+	Schedules []ListedSchedule
+}
+
+// Opcode is OpSchedules.
+func (*Schedules) Opcode() Opcode { return OpSchedules }
+
+// ScheduleRan is the response SCHEDULE_RAN. A schedule pushed a job.
+type ScheduleRan struct {
+	// Job: its id.
+	Job uint64
+}
+
+// Opcode is OpScheduleRan.
+func (*ScheduleRan) Opcode() Opcode { return OpScheduleRan }
 
 // Error is the response ERROR. The request failed as a whole.
 type Error struct {

@@ -77,6 +77,20 @@ func appendRequest(w *Writer, m Message) bool {
 		appendClusterRemove(w, m)
 	case *ClusterTransfer:
 		appendClusterTransfer(w, m)
+	case *ScheduleSet:
+		appendScheduleSet(w, m)
+	case *ScheduleShow:
+		appendScheduleShow(w, m)
+	case *ScheduleList:
+		appendScheduleList(w, m)
+	case *ScheduleDelete:
+		appendScheduleDelete(w, m)
+	case *SchedulePause:
+		appendSchedulePause(w, m)
+	case *ScheduleResume:
+		appendScheduleResume(w, m)
+	case *ScheduleRun:
+		appendScheduleRun(w, m)
 	case *Ping, *Goodbye, *Topics, *Stats, *BackupBegin, *BackupEnd, *ClusterStatus:
 	default:
 		return false
@@ -104,6 +118,40 @@ func appendLease(w *Writer, v *Lease) {
 	b := w.Fixed(16)
 	binary.LittleEndian.PutUint64(b, v.Job)
 	binary.LittleEndian.PutUint64(b[8:], v.Fence)
+}
+
+func appendScheduleRules(w *Writer, v *ScheduleRules) {
+	b := w.Fixed(62)
+	binary.LittleEndian.PutUint64(b, v.OriginMs)
+	binary.LittleEndian.PutUint64(b[8:], v.StartMs)
+	binary.LittleEndian.PutUint64(b[16:], v.EndMs)
+	binary.LittleEndian.PutUint64(b[24:], v.Count)
+	binary.LittleEndian.PutUint64(b[32:], v.WindowMs)
+	binary.LittleEndian.PutUint32(b[40:], v.MissedMax)
+	binary.LittleEndian.PutUint32(b[44:], v.JitterMs)
+	binary.LittleEndian.PutUint32(b[48:], v.FailuresMax)
+	b[52] = v.Dst
+	b[53] = v.Missed
+	b[54] = v.Overlap
+	binary.LittleEndian.PutUint16(b[55:], w.Len16(len(v.When)))
+	b[57] = w.Len8(len(v.Zone))
+	binary.LittleEndian.PutUint16(b[58:], w.Len16(len(v.Key)))
+	binary.LittleEndian.PutUint16(b[60:], w.Len16(len(v.Note)))
+	w.Text(v.When)
+	w.Text(v.Zone)
+	w.Text(v.Key)
+	w.Text(v.Note)
+}
+
+func appendJobTemplate(w *Writer, v *JobTemplate) {
+	attributes := v.Attributes.Size()
+	b := w.Fixed(14)
+	binary.LittleEndian.PutUint32(b, v.Priority)
+	binary.LittleEndian.PutUint32(b[4:], v.TtrMs)
+	binary.LittleEndian.PutUint16(b[8:], w.Len16(attributes))
+	binary.LittleEndian.PutUint32(b[10:], w.Len32(len(v.Body)))
+	AppendAttributes(w, &v.Attributes)
+	w.Bytes(v.Body)
 }
 
 func appendHello(w *Writer, m *Hello) {
@@ -351,4 +399,46 @@ func appendClusterRemove(w *Writer, m *ClusterRemove) {
 
 func appendClusterTransfer(w *Writer, m *ClusterTransfer) {
 	w.U64(m.Node)
+}
+
+func appendScheduleSet(w *Writer, m *ScheduleSet) {
+	w.Text8(m.Topic)
+	w.Text8(m.Name)
+	appendScheduleRules(w, &m.ScheduleRules)
+	appendJobTemplate(w, &m.JobTemplate)
+	if m.IfVersion != 0 {
+		w.U32(m.IfVersion)
+	}
+}
+
+func appendScheduleShow(w *Writer, m *ScheduleShow) {
+	w.Text8(m.Topic)
+	w.Text8(m.Name)
+}
+
+func appendScheduleList(w *Writer, m *ScheduleList) {
+	b := w.Fixed(12)
+	binary.LittleEndian.PutUint64(b, m.After)
+	binary.LittleEndian.PutUint32(b[8:], m.SchedulesMax)
+	w.Text8(m.Topic)
+}
+
+func appendScheduleDelete(w *Writer, m *ScheduleDelete) {
+	w.Text8(m.Topic)
+	w.Text8(m.Name)
+}
+
+func appendSchedulePause(w *Writer, m *SchedulePause) {
+	w.Text8(m.Topic)
+	w.Text8(m.Name)
+}
+
+func appendScheduleResume(w *Writer, m *ScheduleResume) {
+	w.Text8(m.Topic)
+	w.Text8(m.Name)
+}
+
+func appendScheduleRun(w *Writer, m *ScheduleRun) {
+	w.Text8(m.Topic)
+	w.Text8(m.Name)
 }

@@ -95,6 +95,22 @@ func readResponse(op Opcode, r *Reader) Message {
 		m := &ClusterReport{}
 		readClusterReport(r, m)
 		return m
+	case OpScheduled:
+		m := &Scheduled{}
+		readScheduled(r, m)
+		return m
+	case OpSchedule:
+		m := &Schedule{}
+		readSchedule(r, m)
+		return m
+	case OpSchedules:
+		m := &Schedules{}
+		readSchedules(r, m)
+		return m
+	case OpScheduleRan:
+		m := &ScheduleRan{}
+		readScheduleRan(r, m)
+		return m
 	case OpError:
 		m := &Error{}
 		readError(r, m)
@@ -285,6 +301,96 @@ func readNode(r *Reader, fixed int, v *Node) {
 	clientAddress := int(b[43])
 	v.PeerAddress = r.Text(peerAddress)
 	v.ClientAddress = r.Text(clientAddress)
+}
+
+func readScheduleRules(r *Reader, fixed int, v *ScheduleRules) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.OriginMs = binary.LittleEndian.Uint64(b)
+	v.StartMs = binary.LittleEndian.Uint64(b[8:])
+	v.EndMs = binary.LittleEndian.Uint64(b[16:])
+	v.Count = binary.LittleEndian.Uint64(b[24:])
+	v.WindowMs = binary.LittleEndian.Uint64(b[32:])
+	v.MissedMax = binary.LittleEndian.Uint32(b[40:])
+	v.JitterMs = binary.LittleEndian.Uint32(b[44:])
+	v.FailuresMax = binary.LittleEndian.Uint32(b[48:])
+	v.Dst = b[52]
+	v.Missed = b[53]
+	v.Overlap = b[54]
+	when := int(binary.LittleEndian.Uint16(b[55:]))
+	zone := int(b[57])
+	key := int(binary.LittleEndian.Uint16(b[58:]))
+	note := int(binary.LittleEndian.Uint16(b[60:]))
+	v.When = r.Text(when)
+	v.Zone = r.Text(zone)
+	v.Key = r.Text(key)
+	v.Note = r.Text(note)
+}
+
+func readJobTemplate(r *Reader, fixed int, v *JobTemplate) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.Priority = binary.LittleEndian.Uint32(b)
+	v.TtrMs = binary.LittleEndian.Uint32(b[4:])
+	attributes := int(binary.LittleEndian.Uint16(b[8:]))
+	body := int(binary.LittleEndian.Uint32(b[10:]))
+	ReadAttributes(r, attributes, &v.Attributes)
+	v.Body = r.Bytes(body)
+}
+
+func readFiring(r *Reader, fixed int, v *Firing) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.InstantMs = binary.LittleEndian.Uint64(b)
+	v.LastMs = binary.LittleEndian.Uint64(b[8:])
+	v.Instants = binary.LittleEndian.Uint64(b[16:])
+	v.AtMs = binary.LittleEndian.Uint64(b[24:])
+	v.Job = binary.LittleEndian.Uint64(b[32:])
+	v.Fired = b[40]
+}
+
+func readListedSchedule(r *Reader, fixed int, v *ListedSchedule) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.Schedule = binary.LittleEndian.Uint64(b)
+	v.NextMs = binary.LittleEndian.Uint64(b[8:])
+	v.Fired = binary.LittleEndian.Uint64(b[16:])
+	v.Version = binary.LittleEndian.Uint32(b[24:])
+	v.Running = binary.LittleEndian.Uint32(b[28:])
+	v.Failures = binary.LittleEndian.Uint32(b[32:])
+	v.Paused = b[36]
+	v.Marks = b[37] & 0x3
+	v.OriginMs = binary.LittleEndian.Uint64(b[38:])
+	v.StartMs = binary.LittleEndian.Uint64(b[46:])
+	v.EndMs = binary.LittleEndian.Uint64(b[54:])
+	v.Count = binary.LittleEndian.Uint64(b[62:])
+	v.WindowMs = binary.LittleEndian.Uint64(b[70:])
+	v.MissedMax = binary.LittleEndian.Uint32(b[78:])
+	v.JitterMs = binary.LittleEndian.Uint32(b[82:])
+	v.FailuresMax = binary.LittleEndian.Uint32(b[86:])
+	v.Dst = b[90]
+	v.Missed = b[91]
+	v.Overlap = b[92]
+	when := int(binary.LittleEndian.Uint16(b[93:]))
+	zone := int(b[95])
+	key := int(binary.LittleEndian.Uint16(b[96:]))
+	note := int(binary.LittleEndian.Uint16(b[98:]))
+	topic := int(b[100])
+	name := int(b[101])
+	v.When = r.Text(when)
+	v.Zone = r.Text(zone)
+	v.Key = r.Text(key)
+	v.Note = r.Text(note)
+	v.Topic = r.RepeatedText(topic)
+	v.Name = r.Text(name)
 }
 
 func readWelcome(r *Reader, m *Welcome) {
@@ -533,6 +639,48 @@ func readClusterReport(r *Reader, m *ClusterReport) {
 			readNode(r, fixed, &m.Members[i])
 		}
 	}
+}
+
+func readScheduled(r *Reader, m *Scheduled) {
+	if b := r.Take(20); b != nil {
+		m.Schedule = binary.LittleEndian.Uint64(b)
+		m.Version = binary.LittleEndian.Uint32(b[8:])
+		m.NextMs = binary.LittleEndian.Uint64(b[12:])
+	}
+}
+
+func readSchedule(r *Reader, m *Schedule) {
+	if b := r.Take(38); b != nil {
+		m.State.Schedule = binary.LittleEndian.Uint64(b)
+		m.State.NextMs = binary.LittleEndian.Uint64(b[8:])
+		m.State.Fired = binary.LittleEndian.Uint64(b[16:])
+		m.State.Version = binary.LittleEndian.Uint32(b[24:])
+		m.State.Running = binary.LittleEndian.Uint32(b[28:])
+		m.State.Failures = binary.LittleEndian.Uint32(b[32:])
+		m.State.Paused = b[36]
+		m.State.Marks = b[37] & 0x3
+	}
+	readScheduleRules(r, 62, &m.ScheduleRules)
+	readJobTemplate(r, 14, &m.JobTemplate)
+	if fixed, count := r.List(41); count > 0 {
+		m.History = make([]Firing, count)
+		for i := range m.History {
+			readFiring(r, fixed, &m.History[i])
+		}
+	}
+}
+
+func readSchedules(r *Reader, m *Schedules) {
+	if fixed, count := r.List(102); count > 0 {
+		m.Schedules = make([]ListedSchedule, count)
+		for i := range m.Schedules {
+			readListedSchedule(r, fixed, &m.Schedules[i])
+		}
+	}
+}
+
+func readScheduleRan(r *Reader, m *ScheduleRan) {
+	m.Job = r.U64()
 }
 
 func readError(r *Reader, m *Error) {

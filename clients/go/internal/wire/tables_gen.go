@@ -69,6 +69,13 @@ const (
 	OpClusterAdd      Opcode = 0x71
 	OpClusterRemove   Opcode = 0x72
 	OpClusterTransfer Opcode = 0x73
+	OpScheduleSet     Opcode = 0x78
+	OpScheduleShow    Opcode = 0x79
+	OpScheduleList    Opcode = 0x7a
+	OpScheduleDelete  Opcode = 0x7b
+	OpSchedulePause   Opcode = 0x7c
+	OpScheduleResume  Opcode = 0x7d
+	OpScheduleRun     Opcode = 0x7e
 )
 
 // The responses.
@@ -96,6 +103,10 @@ const (
 	OpBackupReady    Opcode = 0xe0
 	OpBackupData     Opcode = 0xe1
 	OpClusterReport  Opcode = 0xf0
+	OpScheduled      Opcode = 0xf8
+	OpSchedule       Opcode = 0xf9
+	OpSchedules      Opcode = 0xfa
+	OpScheduleRan    Opcode = 0xfb
 	OpError          Opcode = 0xff
 )
 
@@ -143,6 +154,13 @@ var opcodes = [256]opcodeEntry{
 	OpClusterAdd:      {name: "CLUSTER_ADD", answer: OpDone},
 	OpClusterRemove:   {name: "CLUSTER_REMOVE", answer: OpDone},
 	OpClusterTransfer: {name: "CLUSTER_TRANSFER", answer: OpDone},
+	OpScheduleSet:     {name: "SCHEDULE_SET", answer: OpScheduled},
+	OpScheduleShow:    {name: "SCHEDULE_SHOW", answer: OpSchedule, repeat: RepeatSafe},
+	OpScheduleList:    {name: "SCHEDULE_LIST", answer: OpSchedules, repeat: RepeatSafe},
+	OpScheduleDelete:  {name: "SCHEDULE_DELETE", answer: OpDone},
+	OpSchedulePause:   {name: "SCHEDULE_PAUSE", answer: OpDone, repeat: RepeatSafe},
+	OpScheduleResume:  {name: "SCHEDULE_RESUME", answer: OpDone, repeat: RepeatSafe},
+	OpScheduleRun:     {name: "SCHEDULE_RUN", answer: OpScheduleRan},
 	OpWelcome:         {name: "WELCOME"},
 	OpPong:            {name: "PONG", isProof: true},
 	OpDone:            {name: "DONE"},
@@ -166,6 +184,10 @@ var opcodes = [256]opcodeEntry{
 	OpBackupReady:     {name: "BACKUP_READY"},
 	OpBackupData:      {name: "BACKUP_DATA"},
 	OpClusterReport:   {name: "CLUSTER_REPORT"},
+	OpScheduled:       {name: "SCHEDULED", isProof: true},
+	OpSchedule:        {name: "SCHEDULE", isProof: true},
+	OpSchedules:       {name: "SCHEDULES", isProof: true},
+	OpScheduleRan:     {name: "SCHEDULE_RAN", isProof: true},
 	OpError:           {name: "ERROR"},
 }
 
@@ -236,6 +258,47 @@ const (
 	BuriedConsumer       = 1
 	BuriedAttemptsUsedUp = 2
 	BuriedTooLate        = 3
+)
+
+// What a schedule does when the clocks of its zone are changed.
+const (
+	DstVixie   = 0
+	DstLiteral = 1
+)
+
+// Which of the instants that passed unnoticed are fired late.
+const (
+	MissedNone = 0
+	MissedLast = 1
+	MissedAll  = 2
+)
+
+// What a schedule does at an instant while an earlier job of it has not ended.
+const (
+	OverlapAllow    = 0
+	OverlapSkip     = 1
+	OverlapQueueOne = 2
+	OverlapReplace  = 3
+)
+
+// Why a schedule does not fire at present.
+const (
+	PausedNotPaused = 0
+	PausedUser      = 1
+	PausedFailures  = 2
+)
+
+// What became of an instant of a schedule.
+const (
+	FiredPushed   = 0
+	FiredFinished = 1
+	FiredFailed   = 2
+	FiredDeleted  = 3
+	FiredExpired  = 4
+	FiredMissed   = 5
+	FiredOverlap  = 6
+	FiredRefused  = 7
+	FiredKeyTaken = 8
 )
 
 // Why a server closes a connection.
@@ -314,6 +377,12 @@ const (
 	EditedAttemptsMax     = 1 << 6
 	EditedBackoff         = 1 << 7
 	EditedDedupeRetention = 1 << 8
+)
+
+// What is so of a schedule.
+const (
+	ScheduleMarkCome = 1 << 0
+	ScheduleMarkHeld = 1 << 1
 )
 
 // What is so of a topic.

@@ -181,6 +181,10 @@ func endOf(m wire.Message) []byte {
 		if m.IfVersion == 0 {
 			return make([]byte, 8)
 		}
+	case *wire.ScheduleSet:
+		if m.IfVersion == 0 {
+			return make([]byte, 4)
+		}
 	case *wire.Release:
 		if m.Reason == "" {
 			return []byte{0, 0}
@@ -291,7 +295,7 @@ func TestFramesArriveInPieces(t *testing.T) {
 }
 
 func TestUnknownOpcodesAreNoError(t *testing.T) {
-	if got, err := (wire.Frame{Opcode: 0xf9, Payload: []byte{1}}).Message(); got != nil || err != nil {
+	if got, err := (wire.Frame{Opcode: 0xfd, Payload: []byte{1}}).Message(); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }

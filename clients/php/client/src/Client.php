@@ -28,6 +28,8 @@ use Adjourn\Protocol\TopicFrames;
  */
 final class Client
 {
+    use ScheduleCalls;
+
     /** How long the end of a script waits for DONE. */
     private const GOODBYE_MS = 250;
     private const CREDIT_BYTES = 8_388_608;

@@ -166,4 +166,18 @@ final class Limit
     public const PEER_ADDRESS_BYTES_MAX = 255;
     /** Waits in a backoff list. */
     public const BACKOFF_LIST_MAX = 32;
+    /** Longest name of a schedule. */
+    public const SCHEDULE_NAME_BYTES_MAX = 255;
+    /** Longest text that says when a schedule fires. */
+    public const SCHEDULE_WHEN_BYTES_MAX = 2048;
+    /** Longest name of a time zone. */
+    public const SCHEDULE_ZONE_BYTES_MAX = 64;
+    /** Longest note on a schedule. */
+    public const SCHEDULE_NOTE_BYTES_MAX = 256;
+    /** Instants of a schedule that are fired late. */
+    public const SCHEDULE_MISSED_MAX = 1000;
+    /** Longest jitter of a schedule. */
+    public const SCHEDULE_JITTER_MS_MAX = 86_400_000;
+    /** Schedules on one page of a list. */
+    public const SCHEDULES_LISTED_MAX = 256;
 }

@@ -39,7 +39,8 @@ final class DocumentationTest extends TestCase
         preg_match_all('/^<!-- (\w+) -->\n```php\n(.*?)^```/ms', $text, $code);
         $code = array_combine($code[1], $code[2]);
         ['producer' => $producer, 'worker' => $worker] = $code;
-        self::assertSame('', $this->run_($producer . $code['retries'] . $code['calls'] . $code['edit']));
+        $said = $this->run_($producer . $code['retries'] . $code['calls'] . $code['edit'] . $code['schedules']);
+        self::assertSame("morning 0 9 * * 1-5, version 2\n", $said);
         $client = new Client(self::$server->address());
         self::assertSame(8, $client->peek('webhooks')->attributes->attemptsMax);
         self::assertSame(8, $client->showTopic('emails')->policy->attemptsMax);

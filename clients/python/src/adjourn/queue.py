@@ -38,12 +38,14 @@ from .protocol.numbers import (
     RELEASE_BY_BACKOFF,
     RELEASE_NOT_STARTED,
     RELEASE_PARKED,
+    SCHEDULES_LISTED_MAX,
     BulkChange,
     DueKind,
     ErrorCode,
     ListOrder,
     Step,
 )
+from .schedules import ScheduleOptions, schedule_set
 from .session.calls import Arrived, Cancellation
 from .session.hold import Arrival
 from .session.leases import LostReason
@@ -408,6 +410,67 @@ class Queue:
     async def topic_delete(self, topic: str) -> None:
         """Deletes a topic without jobs, with its settings."""
         await self._ask(rq.TopicDelete(topic), rs.Done)
+
+    # ---- schedules
+
+    async def schedule_set(
+        self,
+        topic: str,
+        name: str,
+        rules: str | rq.ScheduleRules,
+        job: Any = b"",
+        *,
+        if_version: int = 0,
+        only_if_new: bool = False,
+        **options: Unpack[ScheduleOptions],
+    ) -> rs.Scheduled:
+        """Creates a schedule, or gives the one of this name another content: `q.schedule_set("reports", "morning", "0 9 * * 1-5", body,
+        zone="Europe/Berlin")`. Everything is replaced but its history.
+
+        `rules` is the text that says when it fires: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times. The other
+        rules are described at `ScheduleOptions`. To change some rules and keep the others, give those that `schedule_show` shows.
+        `job` is the body of its jobs, a `NewJob` without a time or a key, or the template that `schedule_show` shows. The headers of
+        `connect` and those of a trace are not added.
+
+        With `if_version`, a number that a report shows: only if it was not set since; with `only_if_new`: only if there is none; else
+        `ChangedError`. Rules that cannot be read, or never fire, raise `InvalidError`.
+        """
+        request = schedule_set(topic, name, rules, job, options, if_version, only_if_new, self.codec)
+        check_body_bytes(request.template.body, self._session.limits.body_bytes_max)
+        return await self._ask(request, rs.Scheduled)
+
+    async def schedule_show(self, topic: str, name: str) -> rs.Schedule:
+        """A schedule as it stands: its state, rules, the template of its jobs, and what it did of late. `NotFoundError` if there is none."""
+        return await self._ask(rq.ScheduleShow(topic, name), rs.Schedule)
+
+    async def schedules(self, topic: str) -> AsyncIterator[rs.ListedSchedule]:
+        """The schedules of a topic, in the order in which they were made."""
+        after, has_more = 0, True
+        while has_more:
+            page = (await self._ask(rq.ScheduleList(after, SCHEDULES_LISTED_MAX, topic), rs.Schedules)).schedules
+            has_more = len(page) >= SCHEDULES_LISTED_MAX
+            for one in page:
+                after = one.state.schedule
+                yield one
+
+    async def schedule_pause(self, topic: str, name: str) -> None:
+        """Lets a schedule fire no more until it is resumed."""
+        await self._ask(rq.SchedulePause(topic, name), rs.Done)
+
+    async def schedule_resume(self, topic: str, name: str) -> None:
+        """Lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed."""
+        await self._ask(rq.ScheduleResume(topic, name), rs.Done)
+
+    async def schedule_run(self, topic: str, name: str) -> int:
+        """Pushes a job of a schedule now, whether an earlier one has ended or not. Returns the id of the job. The next instant stays.
+
+        Raises `KeyExistsError` if the topic has a job with the key that it would have.
+        """
+        return (await self._ask(rq.ScheduleRun(topic, name), rs.ScheduleRan)).job
+
+    async def schedule_delete(self, topic: str, name: str) -> None:
+        """Forgets a schedule. Its jobs stay."""
+        await self._ask(rq.ScheduleDelete(topic, name), rs.Done)
 
     # ---- operating
 

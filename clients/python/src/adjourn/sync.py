@@ -28,12 +28,14 @@ from .edit import EditParts
 from .errors import ClientClosedError, ForkedError
 from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
 from .pages import BulkStep, Page
+from .protocol import requests as rq
 from .protocol import responses as rs
 from .protocol.elements import TopicPolicy
 from .protocol.numbers import BACKUP_READ_BYTES_MAX, BULK_JOBS_MAX, LIST_JOBS_MAX, BulkChange, ListOrder
 from .queue import Settleable, Settled
 from .queue import Job as AsyncJob
 from .queue import Queue as AsyncQueue
+from .schedules import ScheduleOptions
 from .times import Duration
 from .worker import Handler, Worker
 
@@ -388,6 +390,48 @@ class Queue:
     def topic_delete(self, topic: str) -> None:
         """Deletes a topic without jobs."""
         self._do(lambda q: q.topic_delete(topic))
+
+    def schedule_set(
+        self,
+        topic: str,
+        name: str,
+        rules: str | rq.ScheduleRules,
+        job: Any = b"",
+        *,
+        if_version: int = 0,
+        only_if_new: bool = False,
+        **options: Unpack[ScheduleOptions],
+    ) -> rs.Scheduled:
+        """Creates a schedule, or gives the one of this name another content. See `adjourn.Queue.schedule_set`."""
+        return self._do(
+            lambda q: q.schedule_set(
+                topic, name, rules, job, if_version=if_version, only_if_new=only_if_new, **options
+            )
+        )
+
+    def schedule_show(self, topic: str, name: str) -> rs.Schedule:
+        """A schedule as it stands: its state, rules, the template of its jobs, and what it did of late."""
+        return self._do(lambda q: q.schedule_show(topic, name))
+
+    def schedules(self, topic: str) -> Iterator[rs.ListedSchedule]:
+        """The schedules of a topic, in the order in which they were made."""
+        return self._each(lambda q: q.schedules(topic))
+
+    def schedule_pause(self, topic: str, name: str) -> None:
+        """Lets a schedule fire no more until it is resumed."""
+        self._do(lambda q: q.schedule_pause(topic, name))
+
+    def schedule_resume(self, topic: str, name: str) -> None:
+        """Lets a paused schedule fire again."""
+        self._do(lambda q: q.schedule_resume(topic, name))
+
+    def schedule_run(self, topic: str, name: str) -> int:
+        """Pushes a job of a schedule now. Returns the id of the job."""
+        return self._do(lambda q: q.schedule_run(topic, name))
+
+    def schedule_delete(self, topic: str, name: str) -> None:
+        """Forgets a schedule. Its jobs stay."""
+        self._do(lambda q: q.schedule_delete(topic, name))
 
     def ping(self) -> datetime | None:
         """The wall clock of the server."""

@@ -53,6 +53,8 @@ const READING = new Set<Request['name']>([
   'STATS',
   'CONNECTIONS',
   'TOPIC_SHOW',
+  'SCHEDULE_SHOW',
+  'SCHEDULE_LIST',
   'CLUSTER_STATUS',
   'RESERVE',
   'SUBSCRIBE',

@@ -8,7 +8,7 @@ export function checkSize(limits: WelcomeFields, request: Request, frame: Uint8A
     check('a number of jobs', request.fields.jobs.length, limits.pushJobsMax);
     for (const job of request.fields.jobs) check('a body in bytes', job.body.byteLength, limits.bodyBytesMax);
   }
-  if (request.name === 'EDIT') check('a body in bytes', request.fields.body.byteLength, limits.bodyBytesMax);
+  if (request.name === 'EDIT' || request.name === 'SCHEDULE_SET') check('a body in bytes', request.fields.body.byteLength, limits.bodyBytesMax);
   check('a request in bytes', frame.byteLength - 4, limits.frameBytesMax);
 }
 

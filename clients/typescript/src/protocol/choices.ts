@@ -125,6 +125,78 @@ export const BURIED = {
 /** The names of `BURIED`, each at the place of its number. */
 export const BURIED_NAMES = ['not_buried', 'consumer', 'attempts_used_up', 'too_late'] as const;
 
+/** What a schedule does when the clocks of its zone are changed. */
+export const DST = {
+  /** As cron: a time that is skipped fires at once after the gap, a repeated one fires once. */
+  vixie: 0,
+  /** A time that is skipped does not fire, a repeated one fires twice. */
+  literal: 1,
+} as const;
+/** The names of `DST`, each at the place of its number. */
+export const DST_NAMES = ['vixie', 'literal'] as const;
+
+/** Which of the instants that passed unnoticed are fired late. */
+export const MISSED = {
+  /** None of them. */
+  none: 0,
+  /** The last one. */
+  last: 1,
+  /** All of them, up to a number. */
+  all: 2,
+} as const;
+/** The names of `MISSED`, each at the place of its number. */
+export const MISSED_NAMES = ['none', 'last', 'all'] as const;
+
+/** What a schedule does at an instant while an earlier job of it has not ended. */
+export const OVERLAP = {
+  /** Pushes another job. */
+  allow: 0,
+  /** Pushes no job. */
+  skip: 1,
+  /** Pushes the job as soon as the earlier one has ended; further instants until then are skipped. */
+  queue_one: 2,
+  /** Deletes the earlier job, also a reserved one, and pushes another. */
+  replace: 3,
+} as const;
+/** The names of `OVERLAP`, each at the place of its number. */
+export const OVERLAP_NAMES = ['allow', 'skip', 'queue_one', 'replace'] as const;
+
+/** Why a schedule does not fire at present. Any other number: a reason that only a newer server knows. */
+export const PAUSED = {
+  /** It fires. */
+  not_paused: 0,
+  /** A user paused it. */
+  user: 1,
+  /** Too many of its jobs failed one after another. */
+  failures: 2,
+} as const;
+/** The names of `PAUSED`, each at the place of its number. */
+export const PAUSED_NAMES = ['not_paused', 'user', 'failures'] as const;
+
+/** What became of an instant of a schedule. Any other number: something that only a newer server knows. */
+export const FIRED = {
+  /** It pushed the job, which has not ended. */
+  pushed: 0,
+  /** It pushed the job, and a consumer finished that. */
+  finished: 1,
+  /** It pushed the job, and that was buried, or moved to the dead letters. */
+  failed: 2,
+  /** It pushed the job, and that was deleted or replaced. */
+  deleted: 3,
+  /** It pushed the job, and that expired, or was dropped because it was late. */
+  expired: 4,
+  /** It was skipped: it had passed when the schedule was looked at. */
+  missed: 5,
+  /** It was skipped: an earlier job had not ended. */
+  overlap: 6,
+  /** It was skipped: the topic's policy, or a limit of the queue, did not allow the job. */
+  refused: 7,
+  /** It was skipped: the topic has a job with the key, which may be buried or remembered. */
+  key_taken: 8,
+} as const;
+/** The names of `FIRED`, each at the place of its number. */
+export const FIRED_NAMES = ['pushed', 'finished', 'failed', 'deleted', 'expired', 'missed', 'overlap', 'refused', 'key_taken'] as const;
+
 /** Why a server closes a connection. Any other number: not said. */
 export const GOING_AWAY = {
   /** Not said. */
@@ -248,6 +320,14 @@ export const EDITED = {
   backoff: 128,
   /** How long it is remembered. */
   dedupeRetention: 256,
+} as const;
+
+/** What is so of a schedule. */
+export const SCHEDULE_MARKS = {
+  /** Its next instant has come, and is about to be fired. */
+  come: 1,
+  /** Its next instant has come, and waits until an earlier job has ended. */
+  held: 2,
 } as const;
 
 /** What is so of a topic. */

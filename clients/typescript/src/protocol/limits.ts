@@ -156,6 +156,20 @@ export const TOKEN_BYTES_MAX = 256;
 export const PEER_ADDRESS_BYTES_MAX = 255;
 /** Waits in a backoff list. */
 export const BACKOFF_LIST_MAX = 32;
+/** Longest name of a schedule. */
+export const SCHEDULE_NAME_BYTES_MAX = 255;
+/** Longest text that says when a schedule fires. */
+export const SCHEDULE_WHEN_BYTES_MAX = 2_048;
+/** Longest name of a time zone. */
+export const SCHEDULE_ZONE_BYTES_MAX = 64;
+/** Longest note on a schedule. */
+export const SCHEDULE_NOTE_BYTES_MAX = 256;
+/** Instants of a schedule that are fired late. */
+export const SCHEDULE_MISSED_MAX = 1_000;
+/** Longest jitter of a schedule. */
+export const SCHEDULE_JITTER_MS_MAX = 86_400_000;
+/** Schedules on one page of a list. */
+export const SCHEDULES_LISTED_MAX = 256;
 /** The version of the protocol that this schema describes. */
 export const PROTOCOL_VERSION = 1;
 /** The port of a server, unless it is configured. */

@@ -466,6 +466,153 @@ export interface NodeValue {
   readonly clientAddress: string;
 }
 
+/** When a schedule fires, and what it does then. */
+export interface ScheduleRulesValue {
+  /** From when `@every` counts; 0: from when the schedule is set first. */
+  readonly originMs: bigint;
+  /** It does not fire before this time; 0 for no such time. */
+  readonly startMs: bigint;
+  /** It does not fire after this time; 0 for no such time. */
+  readonly endMs: bigint;
+  /** It ends when it has pushed a job at so many instants; 0: it does not. */
+  readonly count: bigint;
+  /**
+   * With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+   */
+  readonly windowMs: bigint;
+  /** With *missed* `all`: at most so many instants, the last ones; 0 means 100. */
+  readonly missedMax: number;
+  /**
+   * A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+   */
+  readonly jitterMs: number;
+  /** It is paused after so many failures one after another; 0: it is not. */
+  readonly failuresMax: number;
+  /** What happens when the clocks of its zone are changed: 0 vixie, 1 literal. */
+  readonly dst: number;
+  /** Which of the instants that passed unnoticed are fired late: 0 none, 1 last, 2 all. */
+  readonly missed: number;
+  /** What it does while an earlier job of it has not ended: 0 allow, 1 skip, 2 queue_one, 3 replace. */
+  readonly overlap: number;
+  /** A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times. */
+  readonly when: string;
+  /** The IANA name of the time zone of a cron expression; empty means UTC. */
+  readonly zone: string;
+  /** The key of its jobs; empty: the name, `@`, and the instant in milliseconds. */
+  readonly key: string;
+  /** For people. */
+  readonly note: string;
+}
+
+/** What the jobs of a schedule have in common. */
+export interface JobTemplateValue {
+  /** As in PUSH. */
+  readonly priority: number;
+  /** As in PUSH. */
+  readonly ttrMs: number;
+  /** As in PUSH. An expiry after a duration counts from when each job is pushed. */
+  readonly attributes: Attributes;
+  /** What the consumer gets; at most `body_bytes_max` bytes. */
+  readonly body: Uint8Array;
+}
+
+/** Where a schedule stands. */
+export interface ScheduleStateValue {
+  /** Its id. */
+  readonly schedule: bigint;
+  /** Its next instant; 0 if there is none any more. */
+  readonly nextMs: bigint;
+  /** Instants at which it pushed a job. */
+  readonly fired: bigint;
+  /** How often it was set. */
+  readonly version: number;
+  /** Its jobs that have not ended. */
+  readonly running: number;
+  /** Jobs that failed one after another until now. */
+  readonly failures: number;
+  /** Why it does not fire at present: 0 not_paused, 1 user, 2 failures. */
+  readonly paused: number;
+  /** What is so: 1 come, 2 held. */
+  readonly marks: number;
+}
+
+/** What a schedule did at an instant, or at several ones. */
+export interface FiringValue {
+  /** The instant; the first of several that it skipped together. */
+  readonly instantMs: bigint;
+  /** The last of them. */
+  readonly lastMs: bigint;
+  /** How many they are; 10,000 means that or more. */
+  readonly instants: bigint;
+  /** When the schedule fired or skipped it. */
+  readonly atMs: bigint;
+  /** The job that it pushed, or 0. */
+  readonly job: bigint;
+  /**
+   * What became of it: 0 pushed, 1 finished, 2 failed, 3 deleted, 4 expired, 5 missed, 6 overlap, 7 refused, 8
+   * key_taken.
+   */
+  readonly fired: number;
+}
+
+/** A schedule on a page of a list. */
+export interface ListedScheduleValue {
+  /** Its id. */
+  readonly schedule: bigint;
+  /** Its next instant; 0 if there is none any more. */
+  readonly nextMs: bigint;
+  /** Instants at which it pushed a job. */
+  readonly fired: bigint;
+  /** How often it was set. */
+  readonly version: number;
+  /** Its jobs that have not ended. */
+  readonly running: number;
+  /** Jobs that failed one after another until now. */
+  readonly failures: number;
+  /** Why it does not fire at present: 0 not_paused, 1 user, 2 failures. */
+  readonly paused: number;
+  /** What is so: 1 come, 2 held. */
+  readonly marks: number;
+  /** From when `@every` counts; 0: from when the schedule is set first. */
+  readonly originMs: bigint;
+  /** It does not fire before this time; 0 for no such time. */
+  readonly startMs: bigint;
+  /** It does not fire after this time; 0 for no such time. */
+  readonly endMs: bigint;
+  /** It ends when it has pushed a job at so many instants; 0: it does not. */
+  readonly count: bigint;
+  /**
+   * With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+   */
+  readonly windowMs: bigint;
+  /** With *missed* `all`: at most so many instants, the last ones; 0 means 100. */
+  readonly missedMax: number;
+  /**
+   * A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+   */
+  readonly jitterMs: number;
+  /** It is paused after so many failures one after another; 0: it is not. */
+  readonly failuresMax: number;
+  /** What happens when the clocks of its zone are changed: 0 vixie, 1 literal. */
+  readonly dst: number;
+  /** Which of the instants that passed unnoticed are fired late: 0 none, 1 last, 2 all. */
+  readonly missed: number;
+  /** What it does while an earlier job of it has not ended: 0 allow, 1 skip, 2 queue_one, 3 replace. */
+  readonly overlap: number;
+  /** A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times. */
+  readonly when: string;
+  /** The IANA name of the time zone of a cron expression; empty means UTC. */
+  readonly zone: string;
+  /** The key of its jobs; empty: the name, `@`, and the instant in milliseconds. */
+  readonly key: string;
+  /** For people. */
+  readonly note: string;
+  /** The topic of its jobs. */
+  readonly topic: string;
+  /** Its name. */
+  readonly name: string;
+}
+
 /** Of messages without fields. */
 export type NoFields = Readonly<Record<string, never>>;
 
@@ -800,6 +947,66 @@ export interface ClusterTransferFields {
   readonly node: bigint;
 }
 
+/** SCHEDULE_SET: Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
+export interface ScheduleSetFields extends ScheduleRulesValue, JobTemplateValue {
+  /** The topic of its jobs. The token needs the right to push there, too. */
+  readonly topic: string;
+  /** Its name, unique in the topic. */
+  readonly name: string;
+  /** Only if it was set so often; 4,294,967,295: only if there is none. Absent or 0: in any case. */
+  readonly ifVersion: number;
+}
+
+/** SCHEDULE_SHOW: Reads one schedule, and what it did of late. */
+export interface ScheduleShowFields {
+  /** The topic of its jobs. */
+  readonly topic: string;
+  /** Its name. */
+  readonly name: string;
+}
+
+/** SCHEDULE_LIST: Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+export interface ScheduleListFields {
+  /** Only those with higher ids; 0 for the first page. */
+  readonly after: bigint;
+  /** 1 to `SCHEDULES_LISTED_MAX`. */
+  readonly schedulesMax: number;
+  /** The topic of their jobs. */
+  readonly topic: string;
+}
+
+/** SCHEDULE_DELETE: Forgets a schedule. Its jobs stay. */
+export interface ScheduleDeleteFields {
+  /** The topic of its jobs. */
+  readonly topic: string;
+  /** Its name. */
+  readonly name: string;
+}
+
+/** SCHEDULE_PAUSE: Lets a schedule fire no more until it is resumed. */
+export interface SchedulePauseFields {
+  /** The topic of its jobs. */
+  readonly topic: string;
+  /** Its name. */
+  readonly name: string;
+}
+
+/** SCHEDULE_RESUME: Lets a paused schedule fire again. *missed* says what happens to the instants that passed. */
+export interface ScheduleResumeFields {
+  /** The topic of its jobs. */
+  readonly topic: string;
+  /** Its name. */
+  readonly name: string;
+}
+
+/** SCHEDULE_RUN: Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
+export interface ScheduleRunFields {
+  /** The topic of its jobs. */
+  readonly topic: string;
+  /** Its name. */
+  readonly name: string;
+}
+
 /** The opcode of each request. */
 export const REQUESTS = {
   /** Opens the conversation; the first frame on every connection. */
@@ -894,6 +1101,20 @@ export const REQUESTS = {
   CLUSTER_REMOVE: 0x72,
   /** Hands leadership to another member. */
   CLUSTER_TRANSFER: 0x73,
+  /** Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
+  SCHEDULE_SET: 0x78,
+  /** Reads one schedule, and what it did of late. */
+  SCHEDULE_SHOW: 0x79,
+  /** Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+  SCHEDULE_LIST: 0x7a,
+  /** Forgets a schedule. Its jobs stay. */
+  SCHEDULE_DELETE: 0x7b,
+  /** Lets a schedule fire no more until it is resumed. */
+  SCHEDULE_PAUSE: 0x7c,
+  /** Lets a paused schedule fire again. *missed* says what happens to the instants that passed. */
+  SCHEDULE_RESUME: 0x7d,
+  /** Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
+  SCHEDULE_RUN: 0x7e,
 } as const;
 
 export interface RequestFieldsByName {
@@ -939,6 +1160,13 @@ export interface RequestFieldsByName {
   readonly CLUSTER_ADD: ClusterAddFields;
   readonly CLUSTER_REMOVE: ClusterRemoveFields;
   readonly CLUSTER_TRANSFER: ClusterTransferFields;
+  readonly SCHEDULE_SET: ScheduleSetFields;
+  readonly SCHEDULE_SHOW: ScheduleShowFields;
+  readonly SCHEDULE_LIST: ScheduleListFields;
+  readonly SCHEDULE_DELETE: ScheduleDeleteFields;
+  readonly SCHEDULE_PAUSE: SchedulePauseFields;
+  readonly SCHEDULE_RESUME: ScheduleResumeFields;
+  readonly SCHEDULE_RUN: ScheduleRunFields;
 }
 
 export type RequestName = keyof RequestFieldsByName;
@@ -1192,6 +1420,36 @@ export interface ClusterReportFields {
   readonly members: readonly NodeValue[];
 }
 
+/** SCHEDULED: A schedule is set. */
+export interface ScheduledFields {
+  /** Its id. */
+  readonly schedule: bigint;
+  /** How often it was set. */
+  readonly version: number;
+  /** Its next instant; 0 if there is none. */
+  readonly nextMs: bigint;
+}
+
+/** SCHEDULE: One schedule as it stands. */
+export interface ScheduleFields extends ScheduleRulesValue, JobTemplateValue {
+  /** Where it stands. */
+  readonly state: ScheduleStateValue;
+  /** What it did of late, the oldest first; at most 20. */
+  readonly history: readonly FiringValue[];
+}
+
+/** SCHEDULES: A page of schedules. */
+export interface SchedulesFields {
+  /** The schedules. There is no further page if there are fewer than were asked for. */
+  readonly schedules: readonly ListedScheduleValue[];
+}
+
+/** SCHEDULE_RAN: A schedule pushed a job. */
+export interface ScheduleRanFields {
+  /** Its id. */
+  readonly job: bigint;
+}
+
 /** ERROR: The request failed as a whole. */
 export interface ErrorFields {
   /** Why: an error code. */
@@ -1256,6 +1514,14 @@ export const RESPONSES = {
   BACKUP_DATA: 0xe1,
   /** The members of the cluster, as one node sees them. */
   CLUSTER_REPORT: 0xf0,
+  /** A schedule is set. */
+  SCHEDULED: 0xf8,
+  /** One schedule as it stands. */
+  SCHEDULE: 0xf9,
+  /** A page of schedules. */
+  SCHEDULES: 0xfa,
+  /** A schedule pushed a job. */
+  SCHEDULE_RAN: 0xfb,
   /** The request failed as a whole. */
   ERROR: 0xff,
 } as const;
@@ -1284,6 +1550,10 @@ export interface ResponseFieldsByName {
   readonly BACKUP_READY: BackupReadyFields;
   readonly BACKUP_DATA: BackupDataFields;
   readonly CLUSTER_REPORT: ClusterReportFields;
+  readonly SCHEDULED: ScheduledFields;
+  readonly SCHEDULE: ScheduleFields;
+  readonly SCHEDULES: SchedulesFields;
+  readonly SCHEDULE_RAN: ScheduleRanFields;
   readonly ERROR: ErrorFields;
 }
 
@@ -1317,6 +1587,10 @@ export const REPEATABLE: ReadonlySet<RequestName> = new Set([
   'TOPIC_SET',
   'TOPIC_SHOW',
   'CLUSTER_STATUS',
+  'SCHEDULE_SHOW',
+  'SCHEDULE_LIST',
+  'SCHEDULE_PAUSE',
+  'SCHEDULE_RESUME',
 ]);
 
 /** Requests that may be sent again only if they name a job by its id. */
@@ -1338,4 +1612,8 @@ export const PROOFS: ReadonlySet<ResponseName> = new Set([
   'TOPIC_COUNTS',
   'QUEUE_STATS',
   'CONNECTION_LIST',
+  'SCHEDULED',
+  'SCHEDULE',
+  'SCHEDULES',
+  'SCHEDULE_RAN',
 ]);

@@ -23,6 +23,7 @@ import {
   type GetFields,
   type HelloFields,
   type JobReference,
+  type JobTemplateValue,
   type KickFields,
   type KickManyFields,
   type LeaseValue,
@@ -40,6 +41,14 @@ import {
   type ReserveFields,
   type ResumeFields,
   type RunNowFields,
+  type ScheduleDeleteFields,
+  type ScheduleListFields,
+  type SchedulePauseFields,
+  type ScheduleResumeFields,
+  type ScheduleRulesValue,
+  type ScheduleRunFields,
+  type ScheduleSetFields,
+  type ScheduleShowFields,
   type SubscribeFields,
   type TopicDeleteFields,
   type TopicSetFields,
@@ -71,6 +80,37 @@ function putNewJob(to: ByteWriter, value: NewJobValue): void {
 function putLease(to: ByteWriter, value: LeaseValue): void {
   to.u64(value.job);
   to.u64(value.fence);
+}
+
+function putScheduleRules(to: ByteWriter, value: ScheduleRulesValue): void {
+  to.u64(value.originMs);
+  to.u64(value.startMs);
+  to.u64(value.endMs);
+  to.u64(value.count);
+  to.u64(value.windowMs);
+  to.u32(value.missedMax);
+  to.u32(value.jitterMs);
+  to.u32(value.failuresMax);
+  to.u8(value.dst);
+  to.u8(value.missed);
+  to.u8(value.overlap);
+  const whenAt = to.skip(2);
+  const zoneAt = to.skip(1);
+  const keyAt = to.skip(2);
+  const noteAt = to.skip(2);
+  to.textAt16(whenAt, value.when);
+  to.textAt8(zoneAt, value.zone);
+  to.textAt16(keyAt, value.key);
+  to.textAt16(noteAt, value.note);
+}
+
+function putJobTemplate(to: ByteWriter, value: JobTemplateValue): void {
+  to.u32(value.priority);
+  to.u32(value.ttrMs);
+  const attributesAt = to.skip(2);
+  const bodyAt = to.skip(4);
+  to.rawAt16(attributesAt, encodeAttributes(value.attributes));
+  to.rawAt32(bodyAt, value.body);
 }
 
 function putHello(to: ByteWriter, fields: HelloFields): void {
@@ -285,6 +325,46 @@ function putClusterTransfer(to: ByteWriter, fields: ClusterTransferFields): void
   to.u64(fields.node);
 }
 
+function putScheduleSet(to: ByteWriter, fields: ScheduleSetFields): void {
+  const { ifVersion = 0 } = fields;
+  to.text8(fields.topic);
+  to.text8(fields.name);
+  putScheduleRules(to, fields);
+  putJobTemplate(to, fields);
+  if (ifVersion !== 0) to.u32(ifVersion);
+}
+
+function putScheduleShow(to: ByteWriter, fields: ScheduleShowFields): void {
+  to.text8(fields.topic);
+  to.text8(fields.name);
+}
+
+function putScheduleList(to: ByteWriter, fields: ScheduleListFields): void {
+  to.u64(fields.after);
+  to.u32(fields.schedulesMax);
+  to.text8(fields.topic);
+}
+
+function putScheduleDelete(to: ByteWriter, fields: ScheduleDeleteFields): void {
+  to.text8(fields.topic);
+  to.text8(fields.name);
+}
+
+function putSchedulePause(to: ByteWriter, fields: SchedulePauseFields): void {
+  to.text8(fields.topic);
+  to.text8(fields.name);
+}
+
+function putScheduleResume(to: ByteWriter, fields: ScheduleResumeFields): void {
+  to.text8(fields.topic);
+  to.text8(fields.name);
+}
+
+function putScheduleRun(to: ByteWriter, fields: ScheduleRunFields): void {
+  to.text8(fields.topic);
+  to.text8(fields.name);
+}
+
 function putReference(to: ByteWriter, value: JobReference): void {
   to.u8(value.jobKind);
   if (value.jobKind === 0) return to.u64(value.job);
@@ -335,4 +415,11 @@ const PUT: { readonly [N in RequestName]: (to: ByteWriter, fields: RequestFields
   CLUSTER_ADD: putClusterAdd,
   CLUSTER_REMOVE: putClusterRemove,
   CLUSTER_TRANSFER: putClusterTransfer,
+  SCHEDULE_SET: putScheduleSet,
+  SCHEDULE_SHOW: putScheduleShow,
+  SCHEDULE_LIST: putScheduleList,
+  SCHEDULE_DELETE: putScheduleDelete,
+  SCHEDULE_PAUSE: putSchedulePause,
+  SCHEDULE_RESUME: putScheduleResume,
+  SCHEDULE_RUN: putScheduleRun,
 };

@@ -18,11 +18,14 @@ import type {
   DeliverFields,
   DeliveredValue,
   ErrorFields,
+  FiringValue,
   GoingAwayFields,
   JobFields,
+  JobTemplateValue,
   JobsFields,
   KickedFields,
   LeasedFields,
+  ListedScheduleValue,
   ListedValue,
   MemberValue,
   NodeValue,
@@ -32,6 +35,12 @@ import type {
   QueueStatsFields,
   ReservedFields,
   Response,
+  ScheduleFields,
+  ScheduleRanFields,
+  ScheduleRulesValue,
+  ScheduleStateValue,
+  ScheduledFields,
+  SchedulesFields,
   SettleResultValue,
   SettledFields,
   ShownValue,
@@ -92,6 +101,14 @@ export function decodeResponse({ opcode, payload }: Frame): Response | null {
       return { name: 'BACKUP_DATA', fields: takeBackupData(new ByteReader(payload)) };
     case 0xf0:
       return { name: 'CLUSTER_REPORT', fields: takeClusterReport(new ByteReader(payload)) };
+    case 0xf8:
+      return { name: 'SCHEDULED', fields: takeScheduled(new ByteReader(payload)) };
+    case 0xf9:
+      return { name: 'SCHEDULE', fields: takeSchedule(new ByteReader(payload)) };
+    case 0xfa:
+      return { name: 'SCHEDULES', fields: takeSchedules(new ByteReader(payload)) };
+    case 0xfb:
+      return { name: 'SCHEDULE_RAN', fields: takeScheduleRan(new ByteReader(payload)) };
     case 0xff:
       return { name: 'ERROR', fields: takeError(new ByteReader(payload)) };
     default:
@@ -270,6 +287,99 @@ function takeNode(from: ByteReader, fixed: number): NodeValue {
     audited: view.getBigUint64(at + 34, true),
     peerAddress: from.text(view.getUint8(at + 42), 'peer_address'),
     clientAddress: from.text(view.getUint8(at + 43), 'client_address'),
+  };
+}
+
+function takeScheduleRules(from: ByteReader, fixed: number): ScheduleRulesValue {
+  const at = from.skip(fixed, 'the fixed part of schedule_rules');
+  const { view } = from;
+  return {
+    originMs: view.getBigUint64(at, true),
+    startMs: view.getBigUint64(at + 8, true),
+    endMs: view.getBigUint64(at + 16, true),
+    count: view.getBigUint64(at + 24, true),
+    windowMs: view.getBigUint64(at + 32, true),
+    missedMax: view.getUint32(at + 40, true),
+    jitterMs: view.getUint32(at + 44, true),
+    failuresMax: view.getUint32(at + 48, true),
+    dst: view.getUint8(at + 52),
+    missed: view.getUint8(at + 53),
+    overlap: view.getUint8(at + 54),
+    when: from.text(view.getUint16(at + 55, true), 'when'),
+    zone: from.text(view.getUint8(at + 57), 'zone'),
+    key: from.text(view.getUint16(at + 58, true), 'key'),
+    note: from.text(view.getUint16(at + 60, true), 'note'),
+  };
+}
+
+function takeJobTemplate(from: ByteReader, fixed: number): JobTemplateValue {
+  const at = from.skip(fixed, 'the fixed part of job_template');
+  const { view } = from;
+  return {
+    priority: view.getUint32(at, true),
+    ttrMs: view.getUint32(at + 4, true),
+    attributes: takeAttributes(from, view.getUint16(at + 8, true)),
+    body: from.copy(view.getUint32(at + 10, true), 'body'),
+  };
+}
+
+function takeScheduleState(from: ByteReader, fixed: number): ScheduleStateValue {
+  const at = from.skip(fixed, 'the fixed part of schedule_state');
+  const { view } = from;
+  return {
+    schedule: view.getBigUint64(at, true),
+    nextMs: view.getBigUint64(at + 8, true),
+    fired: view.getBigUint64(at + 16, true),
+    version: view.getUint32(at + 24, true),
+    running: view.getUint32(at + 28, true),
+    failures: view.getUint32(at + 32, true),
+    paused: view.getUint8(at + 36),
+    marks: view.getUint8(at + 37) & 0x3,
+  };
+}
+
+function takeFiring(from: ByteReader, fixed: number): FiringValue {
+  const at = from.skip(fixed, 'the fixed part of firing');
+  const { view } = from;
+  return {
+    instantMs: view.getBigUint64(at, true),
+    lastMs: view.getBigUint64(at + 8, true),
+    instants: view.getBigUint64(at + 16, true),
+    atMs: view.getBigUint64(at + 24, true),
+    job: view.getBigUint64(at + 32, true),
+    fired: view.getUint8(at + 40),
+  };
+}
+
+function takeListedSchedule(from: ByteReader, fixed: number): ListedScheduleValue {
+  const at = from.skip(fixed, 'the fixed part of listed_schedule');
+  const { view } = from;
+  return {
+    schedule: view.getBigUint64(at, true),
+    nextMs: view.getBigUint64(at + 8, true),
+    fired: view.getBigUint64(at + 16, true),
+    version: view.getUint32(at + 24, true),
+    running: view.getUint32(at + 28, true),
+    failures: view.getUint32(at + 32, true),
+    paused: view.getUint8(at + 36),
+    marks: view.getUint8(at + 37) & 0x3,
+    originMs: view.getBigUint64(at + 38, true),
+    startMs: view.getBigUint64(at + 46, true),
+    endMs: view.getBigUint64(at + 54, true),
+    count: view.getBigUint64(at + 62, true),
+    windowMs: view.getBigUint64(at + 70, true),
+    missedMax: view.getUint32(at + 78, true),
+    jitterMs: view.getUint32(at + 82, true),
+    failuresMax: view.getUint32(at + 86, true),
+    dst: view.getUint8(at + 90),
+    missed: view.getUint8(at + 91),
+    overlap: view.getUint8(at + 92),
+    when: from.text(view.getUint16(at + 93, true), 'when'),
+    zone: from.text(view.getUint8(at + 95), 'zone'),
+    key: from.text(view.getUint16(at + 96, true), 'key'),
+    note: from.text(view.getUint16(at + 98, true), 'note'),
+    topic: from.text(view.getUint8(at + 100), 'topic'),
+    name: from.text(view.getUint8(at + 101), 'name'),
   };
 }
 
@@ -452,6 +562,35 @@ function takeClusterReport(from: ByteReader): ClusterReportFields {
     commit: from.u64('commit'),
     featureLevel: from.u32('feature_level'),
     members: from.list(44, 'members', takeNode),
+  };
+}
+
+function takeScheduled(from: ByteReader): ScheduledFields {
+  return {
+    schedule: from.u64('schedule'),
+    version: from.u32('version'),
+    nextMs: from.u64('next_ms'),
+  };
+}
+
+function takeSchedule(from: ByteReader): ScheduleFields {
+  return {
+    state: takeScheduleState(from, 38),
+    ...takeScheduleRules(from, 62),
+    ...takeJobTemplate(from, 14),
+    history: from.list(41, 'history', takeFiring),
+  };
+}
+
+function takeSchedules(from: ByteReader): SchedulesFields {
+  return {
+    schedules: from.list(102, 'schedules', takeListedSchedule),
+  };
+}
+
+function takeScheduleRan(from: ByteReader): ScheduleRanFields {
+  return {
+    job: from.u64('job'),
   };
 }
 

@@ -43,11 +43,13 @@ import {
   type EditFields,
   type ErrorFields,
   type FinishFields,
+  type FiringValue,
   type GetFields,
   type GoingAwayFields,
   type HelloFields,
   type JobFields,
   type JobReference,
+  type JobTemplateValue,
   type JobsFields,
   type KickFields,
   type KickManyFields,
@@ -56,6 +58,7 @@ import {
   type LeasedFields,
   type LeasesFields,
   type ListFields,
+  type ListedScheduleValue,
   type ListedValue,
   type MemberValue,
   type NewJobValue,
@@ -77,6 +80,19 @@ import {
   type ResponseName,
   type ResumeFields,
   type RunNowFields,
+  type ScheduleDeleteFields,
+  type ScheduleFields,
+  type ScheduleListFields,
+  type SchedulePauseFields,
+  type ScheduleRanFields,
+  type ScheduleResumeFields,
+  type ScheduleRulesValue,
+  type ScheduleRunFields,
+  type ScheduleSetFields,
+  type ScheduleShowFields,
+  type ScheduleStateValue,
+  type ScheduledFields,
+  type SchedulesFields,
   type SettleResultValue,
   type SettledFields,
   type ShownValue,
@@ -183,6 +199,20 @@ export function decodeRequest({ opcode, group, id, payload }: Frame): Request {
       return { name: 'CLUSTER_REMOVE', fields: takeClusterRemove(new ByteReader(payload)) };
     case 0x73:
       return { name: 'CLUSTER_TRANSFER', fields: takeClusterTransfer(new ByteReader(payload)) };
+    case 0x78:
+      return { name: 'SCHEDULE_SET', fields: takeScheduleSet(new ByteReader(payload)) };
+    case 0x79:
+      return { name: 'SCHEDULE_SHOW', fields: takeScheduleShow(new ByteReader(payload)) };
+    case 0x7a:
+      return { name: 'SCHEDULE_LIST', fields: takeScheduleList(new ByteReader(payload)) };
+    case 0x7b:
+      return { name: 'SCHEDULE_DELETE', fields: takeScheduleDelete(new ByteReader(payload)) };
+    case 0x7c:
+      return { name: 'SCHEDULE_PAUSE', fields: takeSchedulePause(new ByteReader(payload)) };
+    case 0x7d:
+      return { name: 'SCHEDULE_RESUME', fields: takeScheduleResume(new ByteReader(payload)) };
+    case 0x7e:
+      return { name: 'SCHEDULE_RUN', fields: takeScheduleRun(new ByteReader(payload)) };
     default:
       throw new DecodeError(`opcode ${opcode} is no request that is known here`);
   }
@@ -215,6 +245,39 @@ function takeLease(from: ByteReader, fixed: number): LeaseValue {
   return {
     job: view.getBigUint64(at, true),
     fence: view.getBigUint64(at + 8, true),
+  };
+}
+
+function takeScheduleRules(from: ByteReader, fixed: number): ScheduleRulesValue {
+  const at = from.skip(fixed, 'the fixed part of schedule_rules');
+  const { view } = from;
+  return {
+    originMs: view.getBigUint64(at, true),
+    startMs: view.getBigUint64(at + 8, true),
+    endMs: view.getBigUint64(at + 16, true),
+    count: view.getBigUint64(at + 24, true),
+    windowMs: view.getBigUint64(at + 32, true),
+    missedMax: view.getUint32(at + 40, true),
+    jitterMs: view.getUint32(at + 44, true),
+    failuresMax: view.getUint32(at + 48, true),
+    dst: checkedChoice(view.getUint8(at + 52), 2, 'dst'),
+    missed: checkedChoice(view.getUint8(at + 53), 3, 'missed'),
+    overlap: checkedChoice(view.getUint8(at + 54), 4, 'overlap'),
+    when: from.text(view.getUint16(at + 55, true), 'when'),
+    zone: from.text(view.getUint8(at + 57), 'zone'),
+    key: checkedKey(from.text(view.getUint16(at + 58, true), 'key')),
+    note: from.text(view.getUint16(at + 60, true), 'note'),
+  };
+}
+
+function takeJobTemplate(from: ByteReader, fixed: number): JobTemplateValue {
+  const at = from.skip(fixed, 'the fixed part of job_template');
+  const { view } = from;
+  return {
+    priority: view.getUint32(at, true),
+    ttrMs: checkedTtr(view.getUint32(at + 4, true)),
+    attributes: takeAttributes(from, view.getUint16(at + 8, true)),
+    body: from.copy(view.getUint32(at + 10, true), 'body'),
   };
 }
 
@@ -479,6 +542,59 @@ function takeClusterTransfer(from: ByteReader): ClusterTransferFields {
   };
 }
 
+function takeScheduleSet(from: ByteReader): ScheduleSetFields {
+  return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    name: from.text(from.u8('name'), 'name'),
+    ...takeScheduleRules(from, 62),
+    ...takeJobTemplate(from, 14),
+    ifVersion: from.left > 0 ? from.u32('if_version') : 0,
+  };
+}
+
+function takeScheduleShow(from: ByteReader): ScheduleShowFields {
+  return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    name: from.text(from.u8('name'), 'name'),
+  };
+}
+
+function takeScheduleList(from: ByteReader): ScheduleListFields {
+  return {
+    after: from.u64('after'),
+    schedulesMax: atLeast(1, from.u32('schedules_max'), 'schedules_max'),
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+  };
+}
+
+function takeScheduleDelete(from: ByteReader): ScheduleDeleteFields {
+  return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    name: from.text(from.u8('name'), 'name'),
+  };
+}
+
+function takeSchedulePause(from: ByteReader): SchedulePauseFields {
+  return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    name: from.text(from.u8('name'), 'name'),
+  };
+}
+
+function takeScheduleResume(from: ByteReader): ScheduleResumeFields {
+  return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    name: from.text(from.u8('name'), 'name'),
+  };
+}
+
+function takeScheduleRun(from: ByteReader): ScheduleRunFields {
+  return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    name: from.text(from.u8('name'), 'name'),
+  };
+}
+
 function takeReference(from: ByteReader): JobReference {
   const jobKind = checkedChoice(from.u8('job_kind'), 2, 'job_kind');
   if (jobKind === 0) return { jobKind, job: from.u64('job') };
@@ -647,6 +763,91 @@ function putNode(to: ByteWriter, value: NodeValue): void {
   to.textAt8(clientAddressAt, value.clientAddress);
 }
 
+function putScheduleRules(to: ByteWriter, value: ScheduleRulesValue): void {
+  to.u64(value.originMs);
+  to.u64(value.startMs);
+  to.u64(value.endMs);
+  to.u64(value.count);
+  to.u64(value.windowMs);
+  to.u32(value.missedMax);
+  to.u32(value.jitterMs);
+  to.u32(value.failuresMax);
+  to.u8(value.dst);
+  to.u8(value.missed);
+  to.u8(value.overlap);
+  const whenAt = to.skip(2);
+  const zoneAt = to.skip(1);
+  const keyAt = to.skip(2);
+  const noteAt = to.skip(2);
+  to.textAt16(whenAt, value.when);
+  to.textAt8(zoneAt, value.zone);
+  to.textAt16(keyAt, value.key);
+  to.textAt16(noteAt, value.note);
+}
+
+function putJobTemplate(to: ByteWriter, value: JobTemplateValue): void {
+  to.u32(value.priority);
+  to.u32(value.ttrMs);
+  const attributesAt = to.skip(2);
+  const bodyAt = to.skip(4);
+  to.rawAt16(attributesAt, encodeAttributes(value.attributes));
+  to.rawAt32(bodyAt, value.body);
+}
+
+function putScheduleState(to: ByteWriter, value: ScheduleStateValue): void {
+  to.u64(value.schedule);
+  to.u64(value.nextMs);
+  to.u64(value.fired);
+  to.u32(value.version);
+  to.u32(value.running);
+  to.u32(value.failures);
+  to.u8(value.paused);
+  to.u8(value.marks);
+}
+
+function putFiring(to: ByteWriter, value: FiringValue): void {
+  to.u64(value.instantMs);
+  to.u64(value.lastMs);
+  to.u64(value.instants);
+  to.u64(value.atMs);
+  to.u64(value.job);
+  to.u8(value.fired);
+}
+
+function putListedSchedule(to: ByteWriter, value: ListedScheduleValue): void {
+  to.u64(value.schedule);
+  to.u64(value.nextMs);
+  to.u64(value.fired);
+  to.u32(value.version);
+  to.u32(value.running);
+  to.u32(value.failures);
+  to.u8(value.paused);
+  to.u8(value.marks);
+  to.u64(value.originMs);
+  to.u64(value.startMs);
+  to.u64(value.endMs);
+  to.u64(value.count);
+  to.u64(value.windowMs);
+  to.u32(value.missedMax);
+  to.u32(value.jitterMs);
+  to.u32(value.failuresMax);
+  to.u8(value.dst);
+  to.u8(value.missed);
+  to.u8(value.overlap);
+  const whenAt = to.skip(2);
+  const zoneAt = to.skip(1);
+  const keyAt = to.skip(2);
+  const noteAt = to.skip(2);
+  const topicAt = to.skip(1);
+  const nameAt = to.skip(1);
+  to.textAt16(whenAt, value.when);
+  to.textAt8(zoneAt, value.zone);
+  to.textAt16(keyAt, value.key);
+  to.textAt16(noteAt, value.note);
+  to.textAt8(topicAt, value.topic);
+  to.textAt8(nameAt, value.name);
+}
+
 function putWelcome(to: ByteWriter, fields: WelcomeFields): void {
   to.u16(fields.version);
   to.u8(fields.marks);
@@ -799,6 +1000,29 @@ function putClusterReport(to: ByteWriter, fields: ClusterReportFields): void {
   for (const item of fields.members) putNode(to, item);
 }
 
+function putScheduled(to: ByteWriter, fields: ScheduledFields): void {
+  to.u64(fields.schedule);
+  to.u32(fields.version);
+  to.u64(fields.nextMs);
+}
+
+function putSchedule(to: ByteWriter, fields: ScheduleFields): void {
+  putScheduleState(to, fields.state);
+  putScheduleRules(to, fields);
+  putJobTemplate(to, fields);
+  to.list(41, fields.history.length);
+  for (const item of fields.history) putFiring(to, item);
+}
+
+function putSchedules(to: ByteWriter, fields: SchedulesFields): void {
+  to.list(102, fields.schedules.length);
+  for (const item of fields.schedules) putListedSchedule(to, item);
+}
+
+function putScheduleRan(to: ByteWriter, fields: ScheduleRanFields): void {
+  to.u64(fields.job);
+}
+
 function putError(to: ByteWriter, fields: ErrorFields): void {
   to.u16(fields.code);
   to.u8(fields.marks);
@@ -832,5 +1056,9 @@ const PUT: { readonly [N in ResponseName]: (to: ByteWriter, fields: ResponseFiel
   BACKUP_READY: putBackupReady,
   BACKUP_DATA: putBackupData,
   CLUSTER_REPORT: putClusterReport,
+  SCHEDULED: putScheduled,
+  SCHEDULE: putSchedule,
+  SCHEDULES: putSchedules,
+  SCHEDULE_RAN: putScheduleRan,
   ERROR: putError,
 };

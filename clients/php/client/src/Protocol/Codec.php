@@ -83,6 +83,13 @@ final class Codec
             0x71 => ClusterFrames::encodeClusterAdd($f),
             0x72 => ClusterFrames::encodeClusterRemove($f),
             0x73 => ClusterFrames::encodeClusterTransfer($f),
+            0x78 => ScheduleFrames::encodeScheduleSet($f),
+            0x79 => ScheduleFrames::encodeScheduleShow($f),
+            0x7A => ScheduleFrames::encodeScheduleList($f),
+            0x7B => ScheduleFrames::encodeScheduleDelete($f),
+            0x7C => ScheduleFrames::encodeSchedulePause($f),
+            0x7D => ScheduleFrames::encodeScheduleResume($f),
+            0x7E => ScheduleFrames::encodeScheduleRun($f),
         };
 
         return pack('VCx3V', self::HEAD_BYTES + strlen($payload), $opcode->value, $requestId) . $payload;
@@ -123,6 +130,10 @@ final class Codec
             0xE0 => BackupFrames::decodeBackupReady($frame),
             0xE1 => BackupFrames::decodeBackupData($frame),
             0xF0 => ClusterFrames::decodeClusterReport($frame),
+            0xF8 => ScheduleFrames::decodeScheduled($frame),
+            0xF9 => ScheduleFrames::decodeSchedule($frame),
+            0xFA => ScheduleFrames::decodeSchedules($frame),
+            0xFB => ScheduleFrames::decodeScheduleRan($frame),
             0xFF => ConnectionFrames::decodeError($frame),
             default => null,
         };

@@ -93,6 +93,20 @@ enum Opcode: int
     case ClusterRemove = 0x72;
     /** Hands leadership to another member. */
     case ClusterTransfer = 0x73;
+    /** Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
+    case ScheduleSet = 0x78;
+    /** Reads one schedule, and what it did of late. */
+    case ScheduleShow = 0x79;
+    /** Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+    case ScheduleList = 0x7A;
+    /** Forgets a schedule. Its jobs stay. */
+    case ScheduleDelete = 0x7B;
+    /** Lets a schedule fire no more until it is resumed. */
+    case SchedulePause = 0x7C;
+    /** Lets a paused schedule fire again. *missed* says what happens to the instants that passed. */
+    case ScheduleResume = 0x7D;
+    /** Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
+    case ScheduleRun = 0x7E;
     /** The answer to HELLO. */
     case Welcome = 0x81;
     /** The answer to PING: at some moment after it was sent this node led, and the session was connected to it. */
@@ -139,6 +153,14 @@ enum Opcode: int
     case BackupData = 0xE1;
     /** The members of the cluster, as one node sees them. */
     case ClusterReport = 0xF0;
+    /** A schedule is set. */
+    case Scheduled = 0xF8;
+    /** One schedule as it stands. */
+    case Schedule = 0xF9;
+    /** A page of schedules. */
+    case Schedules = 0xFA;
+    /** A schedule pushed a job. */
+    case ScheduleRan = 0xFB;
     /** The request failed as a whole. */
     case Error = 0xFF;
 
@@ -148,7 +170,7 @@ enum Opcode: int
         return match ($this) {
             self::Hello => self::Welcome,
             self::Ping, self::Advance => self::Pong,
-            self::Goodbye, self::Credit, self::Unsubscribe, self::Cancel, self::Pause, self::Resume, self::Disconnect, self::TopicSet, self::TopicDelete, self::BackupEnd, self::ClusterAdd, self::ClusterRemove, self::ClusterTransfer => self::Done,
+            self::Goodbye, self::Credit, self::Unsubscribe, self::Cancel, self::Pause, self::Resume, self::Disconnect, self::TopicSet, self::TopicDelete, self::BackupEnd, self::ClusterAdd, self::ClusterRemove, self::ClusterTransfer, self::ScheduleDelete, self::SchedulePause, self::ScheduleResume => self::Done,
             self::Push => self::Pushed,
             self::Reserve => self::Reserved,
             self::Subscribe => self::Subscribed,
@@ -167,6 +189,10 @@ enum Opcode: int
             self::BackupBegin => self::BackupReady,
             self::BackupRead => self::BackupData,
             self::ClusterStatus => self::ClusterReport,
+            self::ScheduleSet => self::Scheduled,
+            self::ScheduleShow => self::Schedule,
+            self::ScheduleList => self::Schedules,
+            self::ScheduleRun => self::ScheduleRan,
             default => self::Error,
         };
     }
@@ -180,7 +206,8 @@ enum Opcode: int
         return match ($this) {
             self::Ping, self::Goodbye, self::Push, self::Reserve, self::Subscribe, self::Leases, self::Finish, self::Release,
             self::Touch, self::Bury, self::Get, self::Delete, self::Peek, self::List, self::Count, self::Pause,
-            self::Resume, self::Topics, self::Stats, self::Connections, self::TopicSet, self::TopicShow, self::ClusterStatus,
+            self::Resume, self::Topics, self::Stats, self::Connections, self::TopicSet, self::TopicShow, self::ClusterStatus, self::ScheduleShow,
+            self::ScheduleList, self::SchedulePause, self::ScheduleResume,
                 => true,
             default => false,
         };
@@ -194,7 +221,7 @@ enum Opcode: int
     {
         return match ($this) {
             self::Pong, self::Pushed, self::Reserved, self::Deliver, self::Leased, self::Settled, self::Job, self::Changed,
-            self::Kicked, self::TopicCounts, self::QueueStats, self::ConnectionList,
+            self::Kicked, self::TopicCounts, self::QueueStats, self::ConnectionList, self::Scheduled, self::Schedule, self::Schedules, self::ScheduleRan,
                 => true,
             default => false,
         };

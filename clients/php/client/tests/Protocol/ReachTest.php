@@ -9,6 +9,7 @@ use Adjourn\BulkChange;
 use Adjourn\BuriedReason;
 use Adjourn\CancelToken;
 use Adjourn\Client;
+use Adjourn\Dst;
 use Adjourn\Error\ErrorCode;
 use Adjourn\Error\ErrorReply;
 use Adjourn\Error\OutcomeUnknown;
@@ -22,13 +23,16 @@ use Adjourn\LatePolicy;
 use Adjourn\Lease;
 use Adjourn\Limit;
 use Adjourn\ListOrder;
+use Adjourn\Missed;
 use Adjourn\NewJob;
 use Adjourn\Options;
+use Adjourn\Overlap;
 use Adjourn\Protocol\Codec;
 use Adjourn\Protocol\Message;
 use Adjourn\Protocol\Opcode;
 use Adjourn\Protocol\Tagged;
 use Adjourn\Release;
+use Adjourn\ScheduleRules;
 use Adjourn\Tests\MemoryServer;
 use Adjourn\Tests\Peer;
 use Adjourn\TopicPolicy;
@@ -50,6 +54,15 @@ final class ReachTest extends TestCase
         'connection' => 5, 'session' => 0, 'since_ms' => 1, 'leases' => 0, 'subscriptions' => 0, 'reserves' => 0, 'credit_jobs' => 0,
         'credit_bytes' => 0, 'unsent_bytes' => 0, 'marks' => 0, 'address' => '', 'client_name' => '', 'topics' => [],
     ];
+
+    private const STATE = [
+        'schedule' => 7, 'next_ms' => 0, 'fired' => 0, 'version' => 1, 'running' => 0, 'failures' => 0, 'paused' => 0, 'marks' => 0,
+    ];
+    private const RULES = [
+        'origin_ms' => 0, 'start_ms' => 0, 'end_ms' => 0, 'count' => 0, 'window_ms' => 0, 'missed_max' => 0, 'jitter_ms' => 0, 'failures_max' => 0,
+        'dst' => 0, 'missed' => 0, 'overlap' => 0, 'when' => '@daily', 'zone' => '', 'key' => '', 'note' => '',
+    ];
+    private const TEMPLATE = ['priority' => 1, 'ttr_ms' => 1, 'attributes' => '', 'body' => ''];
 
     private CancelToken $cancel;
 
@@ -138,6 +151,7 @@ final class ReachTest extends TestCase
         $this->push($client);
         $this->consume($client);
         $this->change($client);
+        $this->schedule($client);
         $this->operate($client);
         $client->close();
 
@@ -220,6 +234,34 @@ final class ReachTest extends TestCase
         self::assertCount(2, iterator_to_array($client->bulk(BulkChange::reschedule(new \DateTimeImmutable('@2')), new Filter('t')), false));
     }
 
+    private function schedule(Client $client): void
+    {
+        $rules = new ScheduleRules(
+            when: '0 9 * * 1-5',
+            zone: 'Europe/Berlin',
+            dst: Dst::Literal,
+            origin: new \DateTimeImmutable('@1'),
+            start: new \DateTimeImmutable('@2'),
+            end: new \DateTimeImmutable('@2000000000'),
+            count: 3,
+            jitterMs: 30_000,
+            missed: Missed::All,
+            windowMs: 3_600_000,
+            missedMax: 5,
+            overlap: Overlap::Skip,
+            failuresMax: 3,
+            key: 'k',
+            note: 'why',
+        );
+        $client->setSchedule('t', 'morning', $rules, new NewJob('x', ttrMs: 1000, priority: 7, headers: ['a' => 'b']), ifVersion: 3);
+        self::assertSame('@daily', $client->showSchedule('t', 'morning')->rules->when);
+        self::assertCount(Limit::SCHEDULES_LISTED_MAX + 1, iterator_to_array($client->schedules('t'), false));
+        $client->pauseSchedule('t', 'morning');
+        $client->resumeSchedule('t', 'morning');
+        self::assertSame(42, $client->runSchedule('t', 'morning'));
+        $client->deleteSchedule('t', 'morning');
+    }
+
     private function operate(Client $client): void
     {
         $client->pause('t');
@@ -272,6 +314,12 @@ final class ReachTest extends TestCase
             Opcode::ClusterReport => $send(Opcode::ClusterReport, [
                 'node' => 1, 'cluster_id' => Codec::NONE, 'leader' => 1, 'term' => 1, 'last' => 1, 'commit' => 1, 'feature_level' => 1, 'members' => [],
             ]),
+            Opcode::Scheduled => $send(Opcode::Scheduled, ['schedule' => 7, 'version' => 4, 'next_ms' => 1]),
+            Opcode::Schedule => $send(Opcode::Schedule, ['state' => self::STATE, 'history' => []] + self::RULES + self::TEMPLATE),
+            Opcode::Schedules => $send(Opcode::Schedules, [
+                'schedules' => array_fill(0, $isFirst ? $f['schedules_max'] : 1, self::STATE + self::RULES + ['topic' => 't', 'name' => 'morning']),
+            ]),
+            Opcode::ScheduleRan => $send(Opcode::ScheduleRan, ['job' => 42]),
             default => $send($request->opcode->answer()),
         };
         if ($request->opcode === Opcode::Cancel) {

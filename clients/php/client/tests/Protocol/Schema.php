@@ -53,6 +53,13 @@ final class Schema
         'ClusterAdd' => ['address'],
         'ClusterRemove' => ['node'],
         'ClusterTransfer' => ['node'],
+        'ScheduleSet' => ['topic', 'name', 'origin_ms', 'start_ms', 'end_ms', 'count', 'window_ms', 'missed_max', 'jitter_ms', 'failures_max', 'dst', 'missed', 'overlap', 'when', 'zone', 'key', 'note', 'priority', 'ttr_ms', 'attributes', 'body', 'if_version'],
+        'ScheduleShow' => ['topic', 'name'],
+        'ScheduleList' => ['after', 'schedules_max', 'topic'],
+        'ScheduleDelete' => ['topic', 'name'],
+        'SchedulePause' => ['topic', 'name'],
+        'ScheduleResume' => ['topic', 'name'],
+        'ScheduleRun' => ['topic', 'name'],
     ];
     /** Tags by name. */
     public const ATTRIBUTES = [
@@ -246,5 +253,12 @@ final class Schema
         'TOKEN_BYTES_MAX' => 256,
         'PEER_ADDRESS_BYTES_MAX' => 255,
         'BACKOFF_LIST_MAX' => 32,
+        'SCHEDULE_NAME_BYTES_MAX' => 255,
+        'SCHEDULE_WHEN_BYTES_MAX' => 2048,
+        'SCHEDULE_ZONE_BYTES_MAX' => 64,
+        'SCHEDULE_NOTE_BYTES_MAX' => 256,
+        'SCHEDULE_MISSED_MAX' => 1000,
+        'SCHEDULE_JITTER_MS_MAX' => 86_400_000,
+        'SCHEDULES_LISTED_MAX' => 256,
     ];
 }

@@ -150,6 +150,54 @@ use function substr;
  *     peer_address: string, // The address for other members; empty if unknown.
  *     client_address: string, // The address for clients; empty if unknown.
  * }
+ *
+ * @phpstan-type ScheduleState array{
+ *     schedule: int, // Its id.
+ *     next_ms: int, // Its next instant; 0 if there is none any more.
+ *     fired: int, // Instants at which it pushed a job.
+ *     version: int, // How often it was set.
+ *     running: int, // Its jobs that have not ended.
+ *     failures: int, // Jobs that failed one after another until now.
+ *     paused: int, // Why it does not fire at present.
+ *     marks: int, // What is so.
+ * }
+ *
+ * @phpstan-type Firing array{
+ *     instant_ms: int, // The instant; the first of several that it skipped together.
+ *     last_ms: int, // The last of them.
+ *     instants: int, // How many they are; 10,000 means that or more.
+ *     at_ms: int, // When the schedule fired or skipped it.
+ *     job: int, // The job that it pushed, or 0.
+ *     fired: int, // What became of it.
+ * }
+ *
+ * @phpstan-type ListedSchedule array{
+ *     schedule: int, // Its id.
+ *     next_ms: int, // Its next instant; 0 if there is none any more.
+ *     fired: int, // Instants at which it pushed a job.
+ *     version: int, // How often it was set.
+ *     running: int, // Its jobs that have not ended.
+ *     failures: int, // Jobs that failed one after another until now.
+ *     paused: int, // Why it does not fire at present.
+ *     marks: int, // What is so.
+ *     origin_ms: int, // From when `@every` counts; 0: from when the schedule is set first.
+ *     start_ms: int, // It does not fire before this time; 0 for no such time.
+ *     end_ms: int, // It does not fire after this time; 0 for no such time.
+ *     count: int, // It ends when it has pushed a job at so many instants; 0: it does not.
+ *     window_ms: int, // With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+ *     missed_max: int, // With *missed* `all`: at most so many instants, the last ones; 0 means 100.
+ *     jitter_ms: int, // A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+ *     failures_max: int, // It is paused after so many failures one after another; 0: it is not.
+ *     dst: int, // What happens when the clocks of its zone are changed.
+ *     missed: int, // Which of the instants that passed unnoticed are fired late.
+ *     overlap: int, // What it does while an earlier job of it has not ended.
+ *     when: string, // A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times.
+ *     zone: string, // The IANA name of the time zone of a cron expression; empty means UTC.
+ *     key: string, // The key of its jobs; empty: the name, `@`, and the instant in milliseconds.
+ *     note: string, // For people.
+ *     topic: string, // The topic of its jobs.
+ *     name: string, // Its name.
+ * }
  */
 final class ServerCodec
 {
@@ -182,6 +230,10 @@ final class ServerCodec
             0xE0 => self::encodeBackupReady($f),
             0xE1 => self::encodeBackupData($f),
             0xF0 => self::encodeClusterReport($f),
+            0xF8 => self::encodeScheduled($f),
+            0xF9 => self::encodeSchedule($f),
+            0xFA => self::encodeSchedules($f),
+            0xFB => self::encodeScheduleRan($f),
             0xFF => self::encodeError($f),
         };
 
@@ -242,6 +294,13 @@ final class ServerCodec
             0x71 => self::decodeClusterAdd($frame),
             0x72 => self::decodeClusterRemove($frame),
             0x73 => self::decodeClusterTransfer($frame),
+            0x78 => self::decodeScheduleSet($frame),
+            0x79 => self::decodeScheduleShow($frame),
+            0x7A => self::decodeScheduleList($frame),
+            0x7B => self::decodeScheduleDelete($frame),
+            0x7C => self::decodeSchedulePause($frame),
+            0x7D => self::decodeScheduleResume($frame),
+            0x7E => self::decodeScheduleRun($frame),
             default => null,
         };
 
@@ -800,6 +859,140 @@ final class ServerCodec
 
         return pack('Pa16PPPPV', $f['node'], $f['cluster_id'], $f['leader'], $f['term'], $f['last'], $f['commit'], $f['feature_level'])
             . self::encodeListOfNode($f['members']);
+    }
+
+    /**
+     * SCHEDULED: A schedule is set.
+     *
+     * @param array{
+     *     schedule: int, // Its id.
+     *     version: int, // How often it was set.
+     *     next_ms: int, // Its next instant; 0 if there is none.
+     * } $f
+     */
+    public static function encodeScheduled(array $f): string
+    {
+        if ($f['version'] >> 32 !== 0) {
+            throw Codec::outOfRange(['version' => [$f['version'], 32]]);
+        }
+
+        return pack('PVP', $f['schedule'], $f['version'], $f['next_ms']);
+    }
+
+    /**
+     * SCHEDULE: One schedule as it stands.
+     *
+     * @param array{
+     *     state: ScheduleState, // Where it stands.
+     *     origin_ms: int, // From when `@every` counts; 0: from when the schedule is set first.
+     *     start_ms: int, // It does not fire before this time; 0 for no such time.
+     *     end_ms: int, // It does not fire after this time; 0 for no such time.
+     *     count: int, // It ends when it has pushed a job at so many instants; 0: it does not.
+     *     window_ms: int, // With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+     *     missed_max: int, // With *missed* `all`: at most so many instants, the last ones; 0 means 100.
+     *     jitter_ms: int, // A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+     *     failures_max: int, // It is paused after so many failures one after another; 0: it is not.
+     *     dst: int, // What happens when the clocks of its zone are changed.
+     *     missed: int, // Which of the instants that passed unnoticed are fired late.
+     *     overlap: int, // What it does while an earlier job of it has not ended.
+     *     when: string, // A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times.
+     *     zone: string, // The IANA name of the time zone of a cron expression; empty means UTC.
+     *     key: string, // The key of its jobs; empty: the name, `@`, and the instant in milliseconds.
+     *     note: string, // For people.
+     *     priority: int, // As in PUSH.
+     *     ttr_ms: int, // As in PUSH.
+     *     attributes: string, // As in PUSH. An expiry after a duration counts from when each job is pushed.
+     *     body: string, // What the consumer gets; at most `body_bytes_max` bytes.
+     *     history: list<Firing>, // What it did of late, the oldest first; at most 20.
+     * } $f
+     */
+    public static function encodeSchedule(array $f): string
+    {
+        if (
+            (($f['state']['paused'] | $f['state']['marks'] | $f['dst'] | $f['missed'] | $f['overlap'] | strlen($f['zone'])) >> 8
+            | (strlen($f['when']) | strlen($f['key']) | strlen($f['note']) | strlen($f['attributes'])) >> 16
+            | ($f['state']['version'] | $f['state']['running'] | $f['state']['failures'] | $f['missed_max'] | $f['jitter_ms'] | $f['failures_max'] | $f['priority'] | $f['ttr_ms']) >> 32) !== 0
+        ) {
+            throw Codec::outOfRange([
+                'version' => [$f['state']['version'], 32],
+                'running' => [$f['state']['running'], 32],
+                'failures' => [$f['state']['failures'], 32],
+                'paused' => [$f['state']['paused'], 8],
+                'marks' => [$f['state']['marks'], 8],
+                'missed_max' => [$f['missed_max'], 32],
+                'jitter_ms' => [$f['jitter_ms'], 32],
+                'failures_max' => [$f['failures_max'], 32],
+                'dst' => [$f['dst'], 8],
+                'missed' => [$f['missed'], 8],
+                'overlap' => [$f['overlap'], 8],
+                'when' => [strlen($f['when']), 16],
+                'zone' => [strlen($f['zone']), 8],
+                'key' => [strlen($f['key']), 16],
+                'note' => [strlen($f['note']), 16],
+                'priority' => [$f['priority'], 32],
+                'ttr_ms' => [$f['ttr_ms'], 32],
+                'attributes' => [strlen($f['attributes']), 16],
+            ]);
+        }
+
+        return pack(
+            'PPPVVVCCPPPPPVVVCCCvCvv',
+            $f['state']['schedule'],
+            $f['state']['next_ms'],
+            $f['state']['fired'],
+            $f['state']['version'],
+            $f['state']['running'],
+            $f['state']['failures'],
+            $f['state']['paused'],
+            $f['state']['marks'],
+            $f['origin_ms'],
+            $f['start_ms'],
+            $f['end_ms'],
+            $f['count'],
+            $f['window_ms'],
+            $f['missed_max'],
+            $f['jitter_ms'],
+            $f['failures_max'],
+            $f['dst'],
+            $f['missed'],
+            $f['overlap'],
+            strlen($f['when']),
+            strlen($f['zone']),
+            strlen($f['key']),
+            strlen($f['note']),
+        )
+            . $f['when']
+            . $f['zone']
+            . $f['key']
+            . $f['note']
+            . pack('VVvV', $f['priority'], $f['ttr_ms'], strlen($f['attributes']), strlen($f['body']))
+            . $f['attributes']
+            . $f['body']
+            . self::encodeListOfFiring($f['history']);
+    }
+
+    /**
+     * SCHEDULES: A page of schedules.
+     *
+     * @param array{
+     *     schedules: list<ListedSchedule>, // The schedules. There is no further page if there are fewer than were asked for.
+     * } $f
+     */
+    public static function encodeSchedules(array $f): string
+    {
+        return self::encodeListOfListedSchedule($f['schedules']);
+    }
+
+    /**
+     * SCHEDULE_RAN: A schedule pushed a job.
+     *
+     * @param array{
+     *     job: int, // Its id.
+     * } $f
+     */
+    public static function encodeScheduleRan(array $f): string
+    {
+        return pack('P', $f['job']);
     }
 
     /**
@@ -1551,6 +1744,196 @@ final class ServerCodec
     }
 
     /**
+     * SCHEDULE_SET: Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
+     *
+     * @return array{
+     *     topic: string, // The topic of its jobs. The token needs the right to push there, too.
+     *     name: string, // Its name, unique in the topic.
+     *     origin_ms: int, // From when `@every` counts; 0: from when the schedule is set first.
+     *     start_ms: int, // It does not fire before this time; 0 for no such time.
+     *     end_ms: int, // It does not fire after this time; 0 for no such time.
+     *     count: int, // It ends when it has pushed a job at so many instants; 0: it does not.
+     *     window_ms: int, // With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+     *     missed_max: int, // With *missed* `all`: at most so many instants, the last ones; 0 means 100.
+     *     jitter_ms: int, // A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+     *     failures_max: int, // It is paused after so many failures one after another; 0: it is not.
+     *     dst: int, // What happens when the clocks of its zone are changed.
+     *     missed: int, // Which of the instants that passed unnoticed are fired late.
+     *     overlap: int, // What it does while an earlier job of it has not ended.
+     *     when: string, // A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times.
+     *     zone: string, // The IANA name of the time zone of a cron expression; empty means UTC.
+     *     key: string, // The key of its jobs; empty: the name, `@`, and the instant in milliseconds.
+     *     note: string, // For people.
+     *     priority: int, // As in PUSH.
+     *     ttr_ms: int, // As in PUSH.
+     *     attributes: string, // As in PUSH. An expiry after a duration counts from when each job is pushed.
+     *     body: string, // What the consumer gets; at most `body_bytes_max` bytes.
+     *     if_version: int, // Only if it was set so often; 4,294,967,295: only if there is none. Absent or 0: in any case.
+     * }
+     */
+    public static function decodeScheduleSet(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Ctopic', 1, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cname', 1, $frame, $at);
+        $f['name'] = Codec::text($frame, $at, $f['name']);
+        $f += Codec::fixed('Porigin_ms/Pstart_ms/Pend_ms/Pcount/Pwindow_ms/Vmissed_max/Vjitter_ms/Vfailures_max/Cdst/Cmissed/Coverlap/vwhen/Czone/vkey/vnote', 62, $frame, $at);
+        $f['when'] = Codec::text($frame, $at, $f['when']);
+        $f['zone'] = Codec::text($frame, $at, $f['zone']);
+        $f['key'] = Codec::text($frame, $at, $f['key']);
+        $f['note'] = Codec::text($frame, $at, $f['note']);
+        $f += Codec::fixed('Vpriority/Vttr_ms/vattributes/Vbody', 14, $frame, $at);
+        $f['attributes'] = Codec::bytes($frame, $at, $f['attributes']);
+        $f['body'] = Codec::bytes($frame, $at, $f['body']);
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Vif_version', 4, $frame, $at);
+        } else {
+            $f['if_version'] = 0;
+        }
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['name']) >= 1 && strlen($f['name']) <= 255, 'name');
+        self::check($f['missed_max'] <= 1000, 'missed_max');
+        self::check($f['jitter_ms'] <= 86_400_000, 'jitter_ms');
+        self::check(in_array($f['dst'], [0, 1], true), 'dst');
+        self::check(in_array($f['missed'], [0, 1, 2], true), 'missed');
+        self::check(in_array($f['overlap'], [0, 1, 2, 3], true), 'overlap');
+        self::check(strlen($f['when']) >= 1 && strlen($f['when']) <= 2048, 'when');
+        self::check(strlen($f['zone']) <= 64, 'zone');
+        self::check(strlen($f['key']) <= 256, 'key');
+        self::check(strlen($f['note']) <= 256, 'note');
+        self::check($f['ttr_ms'] <= 604_800_000, 'ttr_ms');
+        self::check(strlen($f['attributes']) <= 4096, 'attributes');
+
+        return $f;
+    }
+
+    /**
+     * SCHEDULE_SHOW: Reads one schedule, and what it did of late.
+     *
+     * @return array{
+     *     topic: string, // The topic of its jobs.
+     *     name: string, // Its name.
+     * }
+     */
+    public static function decodeScheduleShow(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Ctopic', 1, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cname', 1, $frame, $at);
+        $f['name'] = Codec::text($frame, $at, $f['name']);
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['name']) <= 255, 'name');
+
+        return $f;
+    }
+
+    /**
+     * SCHEDULE_LIST: Lists the schedules of a topic, a page at a time, in the order in which they were made.
+     *
+     * @return array{
+     *     after: int, // Only those with higher ids; 0 for the first page.
+     *     schedules_max: int, // 1 to `SCHEDULES_LISTED_MAX`.
+     *     topic: string, // The topic of their jobs.
+     * }
+     */
+    public static function decodeScheduleList(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Pafter/Vschedules_max/Ctopic', 13, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        self::check($f['schedules_max'] >= 1 && $f['schedules_max'] <= 256, 'schedules_max');
+        self::check(strlen($f['topic']) <= 128, 'topic');
+
+        return $f;
+    }
+
+    /**
+     * SCHEDULE_DELETE: Forgets a schedule. Its jobs stay.
+     *
+     * @return array{
+     *     topic: string, // The topic of its jobs.
+     *     name: string, // Its name.
+     * }
+     */
+    public static function decodeScheduleDelete(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Ctopic', 1, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cname', 1, $frame, $at);
+        $f['name'] = Codec::text($frame, $at, $f['name']);
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['name']) <= 255, 'name');
+
+        return $f;
+    }
+
+    /**
+     * SCHEDULE_PAUSE: Lets a schedule fire no more until it is resumed.
+     *
+     * @return array{
+     *     topic: string, // The topic of its jobs.
+     *     name: string, // Its name.
+     * }
+     */
+    public static function decodeSchedulePause(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Ctopic', 1, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cname', 1, $frame, $at);
+        $f['name'] = Codec::text($frame, $at, $f['name']);
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['name']) <= 255, 'name');
+
+        return $f;
+    }
+
+    /**
+     * SCHEDULE_RESUME: Lets a paused schedule fire again. *missed* says what happens to the instants that passed.
+     *
+     * @return array{
+     *     topic: string, // The topic of its jobs.
+     *     name: string, // Its name.
+     * }
+     */
+    public static function decodeScheduleResume(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Ctopic', 1, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cname', 1, $frame, $at);
+        $f['name'] = Codec::text($frame, $at, $f['name']);
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['name']) <= 255, 'name');
+
+        return $f;
+    }
+
+    /**
+     * SCHEDULE_RUN: Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays.
+     *
+     * @return array{
+     *     topic: string, // The topic of its jobs.
+     *     name: string, // Its name.
+     * }
+     */
+    public static function decodeScheduleRun(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Ctopic', 1, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cname', 1, $frame, $at);
+        $f['name'] = Codec::text($frame, $at, $f['name']);
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['name']) <= 255, 'name');
+
+        return $f;
+    }
+
+    /**
      * One node of the cluster, as clients see it.
      *
      * @param list<Member> $items
@@ -1823,6 +2206,91 @@ final class ServerCodec
                 strlen($item['peer_address']),
                 strlen($item['client_address']),
             ) . $item['peer_address'] . $item['client_address'];
+        }
+
+        return $out;
+    }
+
+    /**
+     * What a schedule did at an instant, or at several ones.
+     *
+     * @param list<Firing> $items
+     */
+    private static function encodeListOfFiring(array $items): string
+    {
+        $out = pack('vV', 41, count($items));
+        foreach ($items as $item) {
+            if ($item['fired'] >> 8 !== 0) {
+                throw Codec::outOfRange(['fired' => [$item['fired'], 8]]);
+            }
+            $out .= pack('PPPPPC', $item['instant_ms'], $item['last_ms'], $item['instants'], $item['at_ms'], $item['job'], $item['fired']);
+        }
+
+        return $out;
+    }
+
+    /**
+     * A schedule on a page of a list.
+     *
+     * @param list<ListedSchedule> $items
+     */
+    private static function encodeListOfListedSchedule(array $items): string
+    {
+        $out = pack('vV', 102, count($items));
+        foreach ($items as $item) {
+            if (
+                (($item['paused'] | $item['marks'] | $item['dst'] | $item['missed'] | $item['overlap'] | strlen($item['zone']) | strlen($item['topic']) | strlen($item['name'])) >> 8
+                | (strlen($item['when']) | strlen($item['key']) | strlen($item['note'])) >> 16
+                | ($item['version'] | $item['running'] | $item['failures'] | $item['missed_max'] | $item['jitter_ms'] | $item['failures_max']) >> 32) !== 0
+            ) {
+                throw Codec::outOfRange([
+                    'version' => [$item['version'], 32],
+                    'running' => [$item['running'], 32],
+                    'failures' => [$item['failures'], 32],
+                    'paused' => [$item['paused'], 8],
+                    'marks' => [$item['marks'], 8],
+                    'missed_max' => [$item['missed_max'], 32],
+                    'jitter_ms' => [$item['jitter_ms'], 32],
+                    'failures_max' => [$item['failures_max'], 32],
+                    'dst' => [$item['dst'], 8],
+                    'missed' => [$item['missed'], 8],
+                    'overlap' => [$item['overlap'], 8],
+                    'when' => [strlen($item['when']), 16],
+                    'zone' => [strlen($item['zone']), 8],
+                    'key' => [strlen($item['key']), 16],
+                    'note' => [strlen($item['note']), 16],
+                    'topic' => [strlen($item['topic']), 8],
+                    'name' => [strlen($item['name']), 8],
+                ]);
+            }
+            $out .= pack(
+                'PPPVVVCCPPPPPVVVCCCvCvvCC',
+                $item['schedule'],
+                $item['next_ms'],
+                $item['fired'],
+                $item['version'],
+                $item['running'],
+                $item['failures'],
+                $item['paused'],
+                $item['marks'],
+                $item['origin_ms'],
+                $item['start_ms'],
+                $item['end_ms'],
+                $item['count'],
+                $item['window_ms'],
+                $item['missed_max'],
+                $item['jitter_ms'],
+                $item['failures_max'],
+                $item['dst'],
+                $item['missed'],
+                $item['overlap'],
+                strlen($item['when']),
+                strlen($item['zone']),
+                strlen($item['key']),
+                strlen($item['note']),
+                strlen($item['topic']),
+                strlen($item['name']),
+            ) . $item['when'] . $item['zone'] . $item['key'] . $item['note'] . $item['topic'] . $item['name'];
         }
 
         return $out;

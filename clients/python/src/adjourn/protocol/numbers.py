@@ -179,6 +179,20 @@ PEER_ADDRESS_BYTES_MAX = 255
 """Address of a node in CLUSTER_ADD."""
 BACKOFF_LIST_MAX = 32
 """Waits in a backoff list."""
+SCHEDULE_NAME_BYTES_MAX = 255
+"""Longest name of a schedule."""
+SCHEDULE_WHEN_BYTES_MAX = 2_048
+"""Longest text that says when a schedule fires."""
+SCHEDULE_ZONE_BYTES_MAX = 64
+"""Longest name of a time zone."""
+SCHEDULE_NOTE_BYTES_MAX = 256
+"""Longest note on a schedule."""
+SCHEDULE_MISSED_MAX = 1_000
+"""Instants of a schedule that are fired late."""
+SCHEDULE_JITTER_MS_MAX = 86_400_000
+"""Longest jitter of a schedule."""
+SCHEDULES_LISTED_MAX = 256
+"""Schedules on one page of a list."""
 LEVEL_KICK_MANY = 1
 """KICK_MANY needs this feature level of all members."""
 
@@ -292,6 +306,73 @@ class BuriedReason(IntEnum):
     """Its attempts are used up."""
     TOO_LATE = 3
     """It was too late."""
+
+
+class Dst(IntEnum):
+    """What a schedule does when the clocks of its zone are changed."""
+
+    VIXIE = 0
+    """As cron: a time that is skipped fires at once after the gap, a repeated one fires once."""
+    LITERAL = 1
+    """A time that is skipped does not fire, a repeated one fires twice."""
+
+
+class Missed(IntEnum):
+    """Which of the instants that passed unnoticed are fired late."""
+
+    NONE = 0
+    """None of them."""
+    LAST = 1
+    """The last one."""
+    ALL = 2
+    """All of them, up to a number."""
+
+
+class Overlap(IntEnum):
+    """What a schedule does at an instant while an earlier job of it has not ended."""
+
+    ALLOW = 0
+    """Pushes another job."""
+    SKIP = 1
+    """Pushes no job."""
+    QUEUE_ONE = 2
+    """Pushes the job as soon as the earlier one has ended; further instants until then are skipped."""
+    REPLACE = 3
+    """Deletes the earlier job, also a reserved one, and pushes another."""
+
+
+class PausedReason(IntEnum):
+    """Why a schedule does not fire at present."""
+
+    NOT_PAUSED = 0
+    """It fires."""
+    USER = 1
+    """A user paused it."""
+    FAILURES = 2
+    """Too many of its jobs failed one after another."""
+
+
+class FiringOutcome(IntEnum):
+    """What became of an instant of a schedule."""
+
+    PUSHED = 0
+    """It pushed the job, which has not ended."""
+    FINISHED = 1
+    """It pushed the job, and a consumer finished that."""
+    FAILED = 2
+    """It pushed the job, and that was buried, or moved to the dead letters."""
+    DELETED = 3
+    """It pushed the job, and that was deleted or replaced."""
+    EXPIRED = 4
+    """It pushed the job, and that expired, or was dropped because it was late."""
+    MISSED = 5
+    """It was skipped: it had passed when the schedule was looked at."""
+    OVERLAP = 6
+    """It was skipped: an earlier job had not ended."""
+    REFUSED = 7
+    """It was skipped: the topic's policy, or a limit of the queue, did not allow the job."""
+    KEY_TAKEN = 8
+    """It was skipped: the topic has a job with the key, which may be buried or remembered."""
 
 
 class GoingAwayReason(IntEnum):
@@ -435,6 +516,11 @@ BULK_CHANGES: dict[int, BulkChange | int] = {one.value: one for one in BulkChang
 PUSH_OUTCOMES: dict[int, PushOutcome] = {one.value: one for one in PushOutcome}
 JOB_STATES: dict[int, JobState | int] = {one.value: one for one in JobState}
 BURIED_REASONS: dict[int, BuriedReason | int] = {one.value: one for one in BuriedReason}
+DSTS: dict[int, Dst | int] = {one.value: one for one in Dst}
+MISSEDS: dict[int, Missed | int] = {one.value: one for one in Missed}
+OVERLAPS: dict[int, Overlap | int] = {one.value: one for one in Overlap}
+PAUSED_REASONS: dict[int, PausedReason | int] = {one.value: one for one in PausedReason}
+FIRING_OUTCOMES: dict[int, FiringOutcome | int] = {one.value: one for one in FiringOutcome}
 GOING_AWAY_REASONS: dict[int, GoingAwayReason | int] = {one.value: one for one in GoingAwayReason}
 EFFECTS: dict[int, Effect] = {one.value: one for one in Effect}
 MEMBER_ROLES: dict[int, MemberRole | int] = {one.value: one for one in MemberRole}

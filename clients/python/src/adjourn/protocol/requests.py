@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .elements import NO_ATTRIBUTES, Attributes, Filter, TopicPolicy
-from .numbers import MAGIC, PRIORITY_UNSAID, BulkChange, DueKind, IfExists, ListOrder, Step
+from .numbers import MAGIC, PRIORITY_UNSAID, BulkChange, Dst, DueKind, IfExists, ListOrder, Missed, Overlap, Step
 from .values import JobRef
 from .wire import LIST_HEAD, U8, U16, U32, U64, text, unfitting
 
@@ -33,6 +33,9 @@ _PUSH_2 = struct.Struct("<16s")
 _RELEASE = struct.Struct("<QHI")
 _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QIHI")
+_SCHEDULE_LIST = struct.Struct("<QIB")
+_SCHEDULE_SET = struct.Struct("<QQQQQIIIBBBHBHH")
+_SCHEDULE_SET_2 = struct.Struct("<IIHI")
 _SUBSCRIBE = struct.Struct("<IQHI")
 _TOUCH = struct.Struct("<IHI")
 
@@ -93,6 +96,65 @@ class LeaseRef:
     """The job's id."""
     fence: int
     """The lease's number, larger for each lease of a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRules:
+    """When a schedule fires, and what it does then."""
+
+    origin_ms: int = 0
+    """From when `@every` counts; 0: from when the schedule is set first."""
+    start_ms: int = 0
+    """It does not fire before this time; 0 for no such time."""
+    end_ms: int = 0
+    """It does not fire after this time; 0 for no such time."""
+    count: int = 0
+    """It ends when it has pushed a job at so many instants; 0: it does not."""
+    window_ms: int = 0
+    """With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for
+    any.
+    """
+    missed_max: int = 0
+    """With *missed* `all`: at most so many instants, the last ones; 0 means 100."""
+    jitter_ms: int = 0
+    """A job is due up to this long after its instant, in milliseconds: how long follows from the name and the
+    instant.
+    """
+    failures_max: int = 0
+    """It is paused after so many failures one after another; 0: it is not."""
+    dst: Dst | int = Dst.VIXIE
+    """What happens when the clocks of its zone are changed."""
+    missed: Missed | int = Missed.NONE
+    """Which of the instants that passed unnoticed are fired late."""
+    overlap: Overlap | int = Overlap.ALLOW
+    """What it does while an earlier job of it has not ended."""
+    when: str = ""
+    """A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times."""
+    zone: str = ""
+    """The IANA name of the time zone of a cron expression; empty means UTC."""
+    key: str | None = None
+    """The key of its jobs; empty: the name, `@`, and the instant in milliseconds."""
+    note: str = ""
+    """For people."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobTemplate:
+    """What the jobs of a schedule have in common."""
+
+    priority: int = 0
+    """As in PUSH."""
+    ttr_ms: int = 0
+    """As in PUSH."""
+    attributes: Attributes = NO_ATTRIBUTES
+    """As in PUSH. An expiry after a duration counts from when each job is pushed."""
+    body: bytes = b""
+    """What the consumer gets; at most `body_bytes_max` bytes."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its headers. Of headers with the same name, the last one."""
+        return dict(self.attributes.headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -677,6 +739,105 @@ class ClusterTransfer(Request):
     """To which; 0 leaves it to the leader."""
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleSet(Request):
+    """Creates a schedule, or gives the one of this name another content. The topic is made if it is new."""
+
+    OPCODE = 0x78
+    NAME = "SCHEDULE_SET"
+    IS_REPEATABLE = False
+    topic: str
+    """The topic of its jobs. The token needs the right to push there, too."""
+    name: str
+    """Its name, unique in the topic."""
+    rules: ScheduleRules
+    """When it fires."""
+    template: JobTemplate
+    """Its jobs."""
+    if_version: int = 0
+    """Only if it was set so often; 4,294,967,295: only if there is none. Absent or 0: in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleShow(Request):
+    """Reads one schedule, and what it did of late."""
+
+    OPCODE = 0x79
+    NAME = "SCHEDULE_SHOW"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic of its jobs."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleList(Request):
+    """Lists the schedules of a topic, a page at a time, in the order in which they were made."""
+
+    OPCODE = 0x7A
+    NAME = "SCHEDULE_LIST"
+    IS_REPEATABLE = True
+    after: int
+    """Only those with higher ids; 0 for the first page."""
+    schedules_max: int
+    """1 to `SCHEDULES_LISTED_MAX`."""
+    topic: str
+    """The topic of their jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleDelete(Request):
+    """Forgets a schedule. Its jobs stay."""
+
+    OPCODE = 0x7B
+    NAME = "SCHEDULE_DELETE"
+    IS_REPEATABLE = False
+    topic: str
+    """The topic of its jobs."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulePause(Request):
+    """Lets a schedule fire no more until it is resumed."""
+
+    OPCODE = 0x7C
+    NAME = "SCHEDULE_PAUSE"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic of its jobs."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleResume(Request):
+    """Lets a paused schedule fire again. *missed* says what happens to the instants that passed."""
+
+    OPCODE = 0x7D
+    NAME = "SCHEDULE_RESUME"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic of its jobs."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRun(Request):
+    """Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays."""
+
+    OPCODE = 0x7E
+    NAME = "SCHEDULE_RUN"
+    IS_REPEATABLE = False
+    topic: str
+    """The topic of its jobs."""
+    name: str
+    """Its name."""
+
+
 def _head_of(one: PushJob) -> bytes:
     key = text(one.key) if one.key else b""
     attributes = b"" if one.attributes is NO_ATTRIBUTES else one.attributes.encode()
@@ -941,6 +1102,84 @@ def _write_cluster_transfer(one: ClusterTransfer, parts: list[bytes]) -> None:
     parts.append(U64.pack(one.node))
 
 
+def _write_schedule_set(one: ScheduleSet, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    name = text(one.name)
+    parts += (U8.pack(len(name)), name)
+    when = text(one.rules.when)
+    zone = text(one.rules.zone)
+    key = text(one.rules.key) if one.rules.key else b""
+    note = text(one.rules.note)
+    parts.append(
+        _SCHEDULE_SET.pack(
+            one.rules.origin_ms,
+            one.rules.start_ms,
+            one.rules.end_ms,
+            one.rules.count,
+            one.rules.window_ms,
+            one.rules.missed_max,
+            one.rules.jitter_ms,
+            one.rules.failures_max,
+            one.rules.dst,
+            one.rules.missed,
+            one.rules.overlap,
+            len(when),
+            len(zone),
+            len(key),
+            len(note),
+        )
+    )
+    parts += (when, zone, key, note)
+    attributes = b"" if one.template.attributes is NO_ATTRIBUTES else one.template.attributes.encode()
+    parts.append(
+        _SCHEDULE_SET_2.pack(one.template.priority, one.template.ttr_ms, len(attributes), len(one.template.body))
+    )
+    parts += (attributes, one.template.body)
+    if one.if_version:
+        parts.append(U32.pack(one.if_version))
+
+
+def _write_schedule_show(one: ScheduleShow, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    name = text(one.name)
+    parts += (U8.pack(len(name)), name)
+
+
+def _write_schedule_list(one: ScheduleList, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (_SCHEDULE_LIST.pack(one.after, one.schedules_max, len(topic)), topic)
+
+
+def _write_schedule_delete(one: ScheduleDelete, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    name = text(one.name)
+    parts += (U8.pack(len(name)), name)
+
+
+def _write_schedule_pause(one: SchedulePause, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    name = text(one.name)
+    parts += (U8.pack(len(name)), name)
+
+
+def _write_schedule_resume(one: ScheduleResume, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    name = text(one.name)
+    parts += (U8.pack(len(name)), name)
+
+
+def _write_schedule_run(one: ScheduleRun, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    name = text(one.name)
+    parts += (U8.pack(len(name)), name)
+
+
 WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x01: _write_hello,
     0x02: _write_ping,
@@ -984,5 +1223,12 @@ WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x71: _write_cluster_add,
     0x72: _write_cluster_remove,
     0x73: _write_cluster_transfer,
+    0x78: _write_schedule_set,
+    0x79: _write_schedule_show,
+    0x7A: _write_schedule_list,
+    0x7B: _write_schedule_delete,
+    0x7C: _write_schedule_pause,
+    0x7D: _write_schedule_resume,
+    0x7E: _write_schedule_run,
 }
 """What writes the payload of each request, by its opcode."""

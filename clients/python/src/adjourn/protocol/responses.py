@@ -15,19 +15,26 @@ from .numbers import (
     BURIED_REASONS,
     EFFECTS,
     ERROR_CODES,
+    FIRING_OUTCOMES,
     GOING_AWAY_REASONS,
     JOB_STATES,
     MEMBER_ROLES,
+    PAUSED_REASONS,
     PUSH_OUTCOMES,
     BuriedReason,
+    Dst,
     Effect,
     ErrorCode,
+    FiringOutcome,
     GoingAwayReason,
     JobState,
     MemberRole,
+    Missed,
+    Overlap,
+    PausedReason,
     PushOutcome,
 )
-from .requests import LeaseRef
+from .requests import JobTemplate, LeaseRef, ScheduleRules
 from .wire import (
     U8,
     U16,
@@ -51,12 +58,18 @@ _CLUSTER_REPORT = struct.Struct("<Q16sQQQQI")
 _CONNECTION = struct.Struct("<QQQIIIQQQBBBB")
 _DELIVERED = struct.Struct("<QQQIIIBHHIQ")
 _ERROR = struct.Struct("<HBBIB")
+_FIRING = struct.Struct("<QQQQQB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
 _LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQQH")
+_LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBB")
 _MEMBER = struct.Struct("<QBB")
 _NODE = struct.Struct("<QBBQQqQBB")
 _PUSH_RESULT = struct.Struct("<BHQ")
 _QUEUE_STATS = struct.Struct("<QQIIIQQ16s")
+_SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
+_SCHEDULED = struct.Struct("<QIQ")
+_SCHEDULE_2 = struct.Struct("<IIHI")
+_SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
 _TOPIC_COUNT = struct.Struct("<BBQQQQQQQQQ")
 _TOPIC_SETTINGS = struct.Struct("<QQBH")
@@ -202,7 +215,7 @@ class TopicReport:
     """Reserving is stopped."""
     topic: str = ""
     """Its name."""
-    totals: Totals = Totals(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    totals: Totals = Totals()
     """Counts, of one topic or of all."""
 
 
@@ -296,6 +309,62 @@ class MemberReport:
     """The address for other members; empty if unknown."""
     client_address: str = ""
     """The address for clients; empty if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleState:
+    """Where a schedule stands."""
+
+    schedule: int = 0
+    """Its id."""
+    next_ms: int = 0
+    """Its next instant; 0 if there is none any more."""
+    fired: int = 0
+    """Instants at which it pushed a job."""
+    version: int = 0
+    """How often it was set."""
+    running: int = 0
+    """Its jobs that have not ended."""
+    failures: int = 0
+    """Jobs that failed one after another until now."""
+    paused: PausedReason | int = PausedReason.NOT_PAUSED
+    """Why it does not fire at present."""
+    come: bool = False
+    """Its next instant has come, and is about to be fired."""
+    held: bool = False
+    """Its next instant has come, and waits until an earlier job has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """What a schedule did at an instant, or at several ones."""
+
+    instant_ms: int = 0
+    """The instant; the first of several that it skipped together."""
+    last_ms: int = 0
+    """The last of them."""
+    instants: int = 0
+    """How many they are; 10,000 means that or more."""
+    at_ms: int = 0
+    """When the schedule fired or skipped it."""
+    job: int = 0
+    """The job that it pushed, or 0."""
+    fired: FiringOutcome | int = FiringOutcome.PUSHED
+    """What became of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSchedule:
+    """A schedule on a page of a list."""
+
+    state: ScheduleState = ScheduleState()
+    """Where a schedule stands."""
+    rules: ScheduleRules = ScheduleRules()
+    """When a schedule fires, and what it does then."""
+    topic: str = ""
+    """The topic of its jobs."""
+    name: str = ""
+    """Its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -654,6 +723,60 @@ class ClusterReport(Response):
 
 
 @dataclass(frozen=True, slots=True)
+class Scheduled(Response):
+    """A schedule is set."""
+
+    OPCODE = 0xF8
+    NAME = "SCHEDULED"
+    IS_PROOF = True
+    schedule: int = 0
+    """Its id."""
+    version: int = 0
+    """How often it was set."""
+    next_ms: int = 0
+    """Its next instant; 0 if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule(Response):
+    """One schedule as it stands."""
+
+    OPCODE = 0xF9
+    NAME = "SCHEDULE"
+    IS_PROOF = True
+    state: ScheduleState = ScheduleState()
+    """Where it stands."""
+    rules: ScheduleRules = ScheduleRules()
+    """When it fires."""
+    template: JobTemplate = JobTemplate()
+    """Its jobs."""
+    history: tuple[Firing, ...] = ()
+    """What it did of late, the oldest first; at most 20."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules(Response):
+    """A page of schedules."""
+
+    OPCODE = 0xFA
+    NAME = "SCHEDULES"
+    IS_PROOF = True
+    schedules: tuple[ListedSchedule, ...] = ()
+    """The schedules. There is no further page if there are fewer than were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRan(Response):
+    """A schedule pushed a job."""
+
+    OPCODE = 0xFB
+    NAME = "SCHEDULE_RAN"
+    IS_PROOF = True
+    job: int = 0
+    """Its id."""
+
+
+@dataclass(frozen=True, slots=True)
 class Error(Response):
     """The request failed as a whole."""
 
@@ -721,19 +844,9 @@ def _delivered_list(data: bytes, at: int) -> tuple[tuple[Delivered, ...], int]:
         body = data[end:at]
         if at > len(data):
             raise cut_off("delivered")
+        lease = LeaseRef(job, fence)
         found.append(
-            Delivered(
-                LeaseRef(job, fence),
-                due_ms,
-                priority,
-                attempts,
-                ttr_left_ms,
-                topic,
-                key or None,
-                attributes,
-                body,
-                deadline_ms,
-            )
+            Delivered(lease, due_ms, priority, attempts, ttr_left_ms, topic, key or None, attributes, body, deadline_ms)
         )
     return tuple(found), at
 
@@ -826,13 +939,8 @@ def _topic_count_list(data: bytes, at: int) -> tuple[tuple[TopicReport, ...], in
         at = end
         if at > len(data):
             raise cut_off("topic_count")
-        found.append(
-            TopicReport(
-                bool(marks & 1),
-                topic,
-                Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms),
-            )
-        )
+        totals = Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms)
+        found.append(TopicReport(bool(marks & 1), topic, totals))
     return tuple(found), at
 
 
@@ -950,6 +1058,93 @@ def _node_list(data: bytes, at: int) -> tuple[tuple[MemberReport, ...], int]:
                 client_address,
             )
         )
+    return tuple(found), at
+
+
+def _firing_list(data: bytes, at: int) -> tuple[tuple[Firing, ...], int]:
+    found, at = records(_FIRING, data, at)
+    made = [
+        Firing(instant_ms, last_ms, instants, at_ms, job, FIRING_OUTCOMES.get(fired, fired))
+        for instant_ms, last_ms, instants, at_ms, job, fired in found
+    ]
+    return tuple(made), at
+
+
+def _listed_schedule_list(data: bytes, at: int) -> tuple[tuple[ListedSchedule, ...], int]:
+    fixed, items, at = list_at(data, at, 102)
+    found: list[ListedSchedule] = []
+    for _ in range(items):
+        (
+            schedule,
+            next_ms,
+            fired,
+            version,
+            running,
+            failures,
+            paused,
+            marks,
+            origin_ms,
+            start_ms,
+            end_ms,
+            count,
+            window_ms,
+            missed_max,
+            jitter_ms,
+            failures_max,
+            dst,
+            missed,
+            overlap,
+            when_length,
+            zone_length,
+            key_length,
+            note_length,
+            topic_length,
+            name_length,
+        ) = _LISTED_SCHEDULE.unpack_from(data, at)
+        at += fixed
+        end = at + when_length
+        when = data[at:end].decode()
+        at = end + zone_length
+        zone = data[end:at].decode()
+        end = at + key_length
+        key = data[at:end].decode()
+        at = end + note_length
+        note = data[end:at].decode()
+        end = at + topic_length
+        topic = data[at:end].decode()
+        at = end + name_length
+        name = data[end:at].decode()
+        if at > len(data):
+            raise cut_off("listed_schedule")
+        state = ScheduleState(
+            schedule,
+            next_ms,
+            fired,
+            version,
+            running,
+            failures,
+            PAUSED_REASONS.get(paused, paused),
+            bool(marks & 1),
+            bool(marks & 2),
+        )
+        rules = ScheduleRules(
+            origin_ms,
+            start_ms,
+            end_ms,
+            count,
+            window_ms,
+            missed_max,
+            jitter_ms,
+            failures_max,
+            Dst(dst),
+            Missed(missed),
+            Overlap(overlap),
+            when,
+            zone,
+            key or None,
+            note,
+        )
+        found.append(ListedSchedule(state, rules, topic, name))
     return tuple(found), at
 
 
@@ -1181,6 +1376,82 @@ def _read_cluster_report(data: bytes) -> ClusterReport:
     return ClusterReport(node, cluster_id, leader, term, last, commit, feature_level, members)
 
 
+def _read_scheduled(data: bytes) -> Scheduled:
+    schedule, version, next_ms = _SCHEDULED.unpack_from(data)
+    return Scheduled(schedule, version, next_ms)
+
+
+def _read_schedule(data: bytes) -> Schedule:
+    schedule, next_ms, fired, version, running, failures, paused, marks = _SCHEDULE_STATE.unpack_from(data, 0)
+    state = ScheduleState(
+        schedule,
+        next_ms,
+        fired,
+        version,
+        running,
+        failures,
+        PAUSED_REASONS.get(paused, paused),
+        bool(marks & 1),
+        bool(marks & 2),
+    )
+    (
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        dst,
+        missed,
+        overlap,
+        when_length,
+        zone_length,
+        key_length,
+        note_length,
+    ) = _SCHEDULE.unpack_from(data, 38)
+    when, at = text_at(data, 100, when_length)
+    zone, at = text_at(data, at, zone_length)
+    key, at = text_at(data, at, key_length)
+    note, at = text_at(data, at, note_length)
+    priority, ttr_ms, attributes_length, body_length = _SCHEDULE_2.unpack_from(data, at)
+    at += 14
+    attributes_bytes, at = bytes_at(data, at, attributes_length)
+    attributes = Attributes.decode(attributes_bytes)
+    body, at = bytes_at(data, at, body_length)
+    history, _ = _firing_list(data, at)
+    rules = ScheduleRules(
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        Dst(dst),
+        Missed(missed),
+        Overlap(overlap),
+        when,
+        zone,
+        key or None,
+        note,
+    )
+    template = JobTemplate(priority, ttr_ms, attributes, body)
+    return Schedule(state, rules, template, history)
+
+
+def _read_schedules(data: bytes) -> Schedules:
+    schedules, _ = _listed_schedule_list(data, 0)
+    return Schedules(schedules)
+
+
+def _read_schedule_ran(data: bytes) -> ScheduleRan:
+    (job,) = U64.unpack_from(data)
+    return ScheduleRan(job)
+
+
 def _read_error(data: bytes) -> Error:
     code, marks, applied, retry_after_ms, leader_length = _ERROR.unpack_from(data)
     leader, at = text_at(data, 9, leader_length)
@@ -1221,6 +1492,10 @@ READERS: dict[int, Callable[[bytes], Response]] = {
     0xE0: _read_backup_ready,
     0xE1: _read_backup_data,
     0xF0: _read_cluster_report,
+    0xF8: _read_scheduled,
+    0xF9: _read_schedule,
+    0xFA: _read_schedules,
+    0xFB: _read_schedule_ran,
     0xFF: _read_error,
 }
 """What reads the payload of each response, by its opcode."""

@@ -72,6 +72,14 @@ final class RequestJson {
             case CLUSTER_ADD -> new Request.ClusterAdd(f.text("address"));
             case CLUSTER_REMOVE -> new Request.ClusterRemove(f.u64("node"));
             case CLUSTER_TRANSFER -> new Request.ClusterTransfer(f.u64("node"));
+            case SCHEDULE_SET -> new Request.ScheduleSet(f.text("topic"), f.text("name"), scheduleRules(f), jobTemplate(f),
+                    f.u32("if_version"));
+            case SCHEDULE_SHOW -> new Request.ScheduleShow(f.text("topic"), f.text("name"));
+            case SCHEDULE_LIST -> new Request.ScheduleList(f.u64("after"), f.u32("schedules_max"), f.text("topic"));
+            case SCHEDULE_DELETE -> new Request.ScheduleDelete(f.text("topic"), f.text("name"));
+            case SCHEDULE_PAUSE -> new Request.SchedulePause(f.text("topic"), f.text("name"));
+            case SCHEDULE_RESUME -> new Request.ScheduleResume(f.text("topic"), f.text("name"));
+            case SCHEDULE_RUN -> new Request.ScheduleRun(f.text("topic"), f.text("name"));
             default -> throw new UsageException(opcode + " is no request");
         };
     }
@@ -115,6 +123,13 @@ final class RequestJson {
             case CLUSTER_ADD -> clusterAdd(in, json);
             case CLUSTER_REMOVE -> clusterRemove(in, json);
             case CLUSTER_TRANSFER -> clusterTransfer(in, json);
+            case SCHEDULE_SET -> scheduleSet(in, json);
+            case SCHEDULE_SHOW -> scheduleShow(in, json);
+            case SCHEDULE_LIST -> scheduleList(in, json);
+            case SCHEDULE_DELETE -> scheduleDelete(in, json);
+            case SCHEDULE_PAUSE -> schedulePause(in, json);
+            case SCHEDULE_RESUME -> scheduleResume(in, json);
+            case SCHEDULE_RUN -> scheduleRun(in, json);
             default -> {
                 // The others have no fields.
             }
@@ -315,6 +330,45 @@ final class RequestJson {
         json.put("node", Long.toUnsignedString(in.u64()));
     }
 
+    private static void scheduleSet(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("name", in.text8());
+        scheduleRules(in, json);
+        jobTemplate(in, json);
+        json.put("if_version", in.isOver() ? 0 : Integer.toUnsignedLong(in.u32()));
+    }
+
+    private static void scheduleShow(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("name", in.text8());
+    }
+
+    private static void scheduleList(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("after", Long.toUnsignedString(in.u64()));
+        json.put("schedules_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 256L, "schedules_max"));
+        json.put("topic", Names.topic(in.text8()));
+    }
+
+    private static void scheduleDelete(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("name", in.text8());
+    }
+
+    private static void schedulePause(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("name", in.text8());
+    }
+
+    private static void scheduleResume(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("name", in.text8());
+    }
+
+    private static void scheduleRun(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("name", in.text8());
+    }
+
     static Request.NewJob newJob(Json f) {
         return new Request.NewJob(f.u64("due_ms"), f.u32("priority"), f.u32("ttr_ms"), f.u32("due_kind"), f.u32("if_exists"),
                 f.text("key"), ElementJson.attributes(f.object("attributes")), f.bytes("body"));
@@ -362,5 +416,47 @@ final class RequestJson {
             items.add(json);
         }
         return items;
+    }
+
+    static Request.ScheduleRules scheduleRules(Json f) {
+        return new Request.ScheduleRules(f.u64("origin_ms"), f.u64("start_ms"), f.u64("end_ms"), f.u64("count"),
+                f.u64("window_ms"), f.u32("missed_max"), f.u32("jitter_ms"), f.u32("failures_max"), f.u32("dst"), f.u32("missed"),
+                f.u32("overlap"), f.text("when"), f.text("zone"), f.text("key"), f.text("note"));
+    }
+
+    private static void scheduleRules(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("origin_ms", Long.toUnsignedString(in.u64()));
+        json.put("start_ms", Long.toUnsignedString(in.u64()));
+        json.put("end_ms", Long.toUnsignedString(in.u64()));
+        json.put("count", Long.toUnsignedString(in.u64()));
+        json.put("window_ms", Long.toUnsignedString(in.u64()));
+        json.put("missed_max", Strict.range(Integer.toUnsignedLong(in.u32()), 0, 1000L, "missed_max"));
+        json.put("jitter_ms", Strict.range(Integer.toUnsignedLong(in.u32()), 0, 86400000L, "jitter_ms"));
+        json.put("failures_max", Integer.toUnsignedLong(in.u32()));
+        json.put("dst", Strict.choice(in.u8(), 2, "dst"));
+        json.put("missed", Strict.choice(in.u8(), 3, "missed"));
+        json.put("overlap", Strict.choice(in.u8(), 4, "overlap"));
+        int whenLength = in.u16();
+        int zoneLength = in.u8();
+        int keyLength = in.u16();
+        int noteLength = in.u16();
+        json.put("when", in.text(whenLength));
+        json.put("zone", in.text(zoneLength));
+        json.put("key", in.text(keyLength));
+        json.put("note", in.text(noteLength));
+    }
+
+    static Request.JobTemplate jobTemplate(Json f) {
+        return new Request.JobTemplate(f.u32("priority"), f.u32("ttr_ms"), ElementJson.attributes(f.object("attributes")),
+                f.bytes("body"));
+    }
+
+    private static void jobTemplate(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("priority", Integer.toUnsignedLong(in.u32()));
+        json.put("ttr_ms", Strict.ttr(in.u32()));
+        int attributesLength = in.u16();
+        int bodyLength = in.u32();
+        json.put("attributes", ElementJson.attributes(in.raw(attributesLength)));
+        json.put("body", Json.base64(in.raw(bodyLength)));
     }
 }

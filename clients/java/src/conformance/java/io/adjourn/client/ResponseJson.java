@@ -2,6 +2,7 @@
 package io.adjourn.client;
 
 import io.adjourn.client.internal.wire.MalformedFrameException;
+import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -77,6 +78,18 @@ final class ResponseJson {
         }
         if (response instanceof Response.ClusterReport frame) {
             return clusterReport(frame);
+        }
+        if (response instanceof Response.Scheduled frame) {
+            return scheduled(frame);
+        }
+        if (response instanceof Response.Schedule frame) {
+            return schedule(frame);
+        }
+        if (response instanceof Response.Schedules frame) {
+            return schedules(frame);
+        }
+        if (response instanceof Response.ScheduleRan frame) {
+            return scheduleRan(frame);
         }
         if (response instanceof Response.Error frame) {
             return error(frame);
@@ -277,6 +290,35 @@ final class ResponseJson {
         return json;
     }
 
+    private static Map<String, Object> scheduled(Response.Scheduled frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("schedule", Long.toUnsignedString(frame.schedule()));
+        json.put("version", Integer.toUnsignedLong(frame.version()));
+        json.put("next_ms", Long.toUnsignedString(frame.nextMs()));
+        return json;
+    }
+
+    private static Map<String, Object> schedule(Response.Schedule frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("state", scheduleState(frame.state()));
+        json.putAll(scheduleRules(frame.rules()));
+        json.putAll(jobTemplate(frame.template()));
+        json.put("history", firingItems(frame.history()));
+        return json;
+    }
+
+    private static Map<String, Object> schedules(Response.Schedules frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("schedules", listedScheduleItems(frame.schedules()));
+        return json;
+    }
+
+    private static Map<String, Object> scheduleRan(Response.ScheduleRan frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("job", Long.toUnsignedString(frame.job()));
+        return json;
+    }
+
     private static Map<String, Object> error(Response.Error frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("code", frame.code());
@@ -388,27 +430,11 @@ final class ResponseJson {
         return json;
     }
 
-    private static List<Object> totalsItems(List<Response.Totals> items) throws MalformedFrameException {
-        List<Object> json = new ArrayList<>();
-        for (Response.Totals item : items) {
-            json.add(totals(item));
-        }
-        return json;
-    }
-
     private static Map<String, Object> topicCount(Response.TopicCount frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("marks", frame.marks());
         json.put("topic", frame.topic());
-        json.put("delayed", Long.toUnsignedString(frame.delayed()));
-        json.put("ready", Long.toUnsignedString(frame.ready()));
-        json.put("reserved", Long.toUnsignedString(frame.reserved()));
-        json.put("buried", Long.toUnsignedString(frame.buried()));
-        json.put("pushed", Long.toUnsignedString(frame.pushed()));
-        json.put("finished", Long.toUnsignedString(frame.finished()));
-        json.put("deleted", Long.toUnsignedString(frame.deleted()));
-        json.put("expired", Long.toUnsignedString(frame.expired()));
-        json.put("oldest_ready_ms", Long.toUnsignedString(frame.oldestReadyMs()));
+        json.putAll(totals(frame.totals()));
         return json;
     }
 
@@ -499,6 +525,84 @@ final class ResponseJson {
         List<Object> json = new ArrayList<>();
         for (Response.Node item : items) {
             json.add(node(item));
+        }
+        return json;
+    }
+
+    private static Map<String, Object> scheduleRules(Request.ScheduleRules frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("origin_ms", Long.toUnsignedString(frame.originMs()));
+        json.put("start_ms", Long.toUnsignedString(frame.startMs()));
+        json.put("end_ms", Long.toUnsignedString(frame.endMs()));
+        json.put("count", Long.toUnsignedString(frame.count()));
+        json.put("window_ms", Long.toUnsignedString(frame.windowMs()));
+        json.put("missed_max", Integer.toUnsignedLong(frame.missedMax()));
+        json.put("jitter_ms", Integer.toUnsignedLong(frame.jitterMs()));
+        json.put("failures_max", Integer.toUnsignedLong(frame.failuresMax()));
+        json.put("dst", frame.dst());
+        json.put("missed", frame.missed());
+        json.put("overlap", frame.overlap());
+        json.put("when", frame.when());
+        json.put("zone", frame.zone());
+        json.put("key", frame.key());
+        json.put("note", frame.note());
+        return json;
+    }
+
+    private static Map<String, Object> jobTemplate(Request.JobTemplate frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("priority", Integer.toUnsignedLong(frame.priority()));
+        json.put("ttr_ms", Integer.toUnsignedLong(frame.ttrMs()));
+        json.put("attributes", ElementJson.attributes(frame.attributes()));
+        json.put("body", Json.base64(frame.body()));
+        return json;
+    }
+
+    private static Map<String, Object> scheduleState(Response.ScheduleState frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("schedule", Long.toUnsignedString(frame.schedule()));
+        json.put("next_ms", Long.toUnsignedString(frame.nextMs()));
+        json.put("fired", Long.toUnsignedString(frame.fired()));
+        json.put("version", Integer.toUnsignedLong(frame.version()));
+        json.put("running", Integer.toUnsignedLong(frame.running()));
+        json.put("failures", Integer.toUnsignedLong(frame.failures()));
+        json.put("paused", frame.paused());
+        json.put("marks", frame.marks());
+        return json;
+    }
+
+    private static Map<String, Object> firing(Response.Firing frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("instant_ms", Long.toUnsignedString(frame.instantMs()));
+        json.put("last_ms", Long.toUnsignedString(frame.lastMs()));
+        json.put("instants", Long.toUnsignedString(frame.instants()));
+        json.put("at_ms", Long.toUnsignedString(frame.atMs()));
+        json.put("job", Long.toUnsignedString(frame.job()));
+        json.put("fired", frame.fired());
+        return json;
+    }
+
+    private static List<Object> firingItems(List<Response.Firing> items) throws MalformedFrameException {
+        List<Object> json = new ArrayList<>();
+        for (Response.Firing item : items) {
+            json.add(firing(item));
+        }
+        return json;
+    }
+
+    private static Map<String, Object> listedSchedule(Response.ListedSchedule frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.putAll(scheduleState(frame.scheduleState()));
+        json.putAll(scheduleRules(frame.scheduleRules()));
+        json.put("topic", frame.topic());
+        json.put("name", frame.name());
+        return json;
+    }
+
+    private static List<Object> listedScheduleItems(List<Response.ListedSchedule> items) throws MalformedFrameException {
+        List<Object> json = new ArrayList<>();
+        for (Response.ListedSchedule item : items) {
+            json.add(listedSchedule(item));
         }
         return json;
     }

@@ -24,6 +24,9 @@ import java.util.function.Function;
  * <p>Jobs are pushed and reserved by {@link Client#pushAsync}, {@link Client#pushAllAsync} and {@link Client#reserveAsync}.
  */
 public final class AsyncClient {
+    /** In place of a version: only if there is no such schedule. */
+    private static final long SCHEDULE_IS_NEW = 0xffff_ffffL;
+
     private final Client client;
     private final Session session;
     private final boolean isForCallers;
@@ -236,6 +239,73 @@ public final class AsyncClient {
     /** As {@link Client#deleteTopic}. */
     public CompletableFuture<Void> deleteTopic(String topic) {
         return done(new Request.TopicDelete(Names.topic(topic)));
+    }
+
+    // ---- schedules
+
+    /** As {@link Client#setSchedule(String, String, ScheduleRules, JobTemplate)}. */
+    public CompletableFuture<Scheduled> setSchedule(String topic, String name, ScheduleRules rules, JobTemplate template) {
+        return sendSchedule(topic, name, rules, template, 0);
+    }
+
+    /** As {@link Client#setSchedule(String, String, ScheduleRules, JobTemplate, long)}. */
+    public CompletableFuture<Scheduled> setSchedule(String topic, String name, ScheduleRules rules, JobTemplate template, long ifVersion) {
+        if (ifVersion < 1 || ifVersion >= SCHEDULE_IS_NEW) {
+            throw new UsageException("no version of a schedule: " + ifVersion);
+        }
+        return sendSchedule(topic, name, rules, template, ifVersion);
+    }
+
+    /** As {@link Client#createSchedule}. */
+    public CompletableFuture<Scheduled> createSchedule(String topic, String name, ScheduleRules rules, JobTemplate template) {
+        return sendSchedule(topic, name, rules, template, SCHEDULE_IS_NEW);
+    }
+
+    private CompletableFuture<Scheduled> sendSchedule(String topic, String name, ScheduleRules rules, JobTemplate template, long ifVersion) {
+        return call(new Request.ScheduleSet(Names.topic(topic), name, rules.toWire(), template.toWire(), (int) ifVersion),
+                Response.Scheduled.class, Scheduled::of);
+    }
+
+    /** As {@link Client#schedule}. */
+    public CompletableFuture<ScheduleInfo> schedule(String topic, String name) {
+        return call(new Request.ScheduleShow(Names.topic(topic), name), Response.Schedule.class, ScheduleInfo::of);
+    }
+
+    /** As {@link Client#schedules}. */
+    public CompletableFuture<List<ListedSchedule>> schedules(String topic) {
+        return handOver(schedules(Names.topic(topic), 0, new ArrayList<>(), true));
+    }
+
+    private CompletableFuture<List<ListedSchedule>> schedules(String topic, long after, List<ListedSchedule> all, boolean mayWait) {
+        Request list = new Request.ScheduleList(after, Limits.SCHEDULES_LISTED_MAX, topic);
+        return session.submit(list, null, mayWait).future().thenCompose(answer -> {
+            Response.Schedules page = expect(answer, Response.Schedules.class);
+            page.schedules().forEach(schedule -> all.add(ListedSchedule.of(schedule)));
+            if (page.schedules().size() < Limits.SCHEDULES_LISTED_MAX) {
+                return CompletableFuture.completedFuture(all);
+            }
+            return schedules(topic, all.get(all.size() - 1).state().id(), all, false);
+        });
+    }
+
+    /** As {@link Client#runSchedule}. */
+    public CompletableFuture<Long> runSchedule(String topic, String name) {
+        return call(new Request.ScheduleRun(Names.topic(topic), name), Response.ScheduleRan.class, Response.ScheduleRan::job);
+    }
+
+    /** As {@link Client#pauseSchedule}. */
+    public CompletableFuture<Void> pauseSchedule(String topic, String name) {
+        return done(new Request.SchedulePause(Names.topic(topic), name));
+    }
+
+    /** As {@link Client#resumeSchedule}. */
+    public CompletableFuture<Void> resumeSchedule(String topic, String name) {
+        return done(new Request.ScheduleResume(Names.topic(topic), name));
+    }
+
+    /** As {@link Client#deleteSchedule}. */
+    public CompletableFuture<Void> deleteSchedule(String topic, String name) {
+        return done(new Request.ScheduleDelete(Names.topic(topic), name));
     }
 
     // ---- the server

@@ -27,8 +27,8 @@ import java.util.stream.StreamSupport;
  *
  * <p>When the connection is lost, pushes are repeated under the same sequence numbers, or keys without a session, so that the
  * queue accepts each once; reads, {@code finish}, {@code release}, {@code touch}, {@code bury}, {@code delete} by id,
- * {@code pause} and {@code resume} are repeated because that does no harm. Everything else that was sent ends with
- * {@link OutcomeUnknownException}.
+ * {@code pause} and {@code resume}, of schedules too, are repeated because that does no harm. Everything else that was sent
+ * ends with {@link OutcomeUnknownException}.
  *
  * <p>A call waits for its answer at most for the builder's {@code requestTimeout}. All errors are {@link AdjournException}s.
  */
@@ -382,6 +382,66 @@ public final class Client implements AutoCloseable {
     /** Deletes a topic that has no jobs, with its settings. */
     public void deleteTopic(String topic) {
         await(direct.deleteTopic(topic));
+    }
+
+    // ---- schedules
+
+    /**
+     * Creates a schedule, or gives the one of this name another content: everything is replaced, and its history stays. Its name is unique
+     * in the topic, which is made if it is new. Throws {@link ServerException.Invalid} if the rules cannot be read or never fire. The
+     * builder's {@code onPush} is not called.
+     */
+    public Scheduled setSchedule(String topic, String name, ScheduleRules rules, JobTemplate template) {
+        return await(direct.setSchedule(topic, name, rules, template));
+    }
+
+    /**
+     * As {@link #setSchedule(String, String, ScheduleRules, JobTemplate)}, only if it is still of this version, as {@link ScheduleState#version}
+     * and {@link Scheduled#version} show it. Throws {@link ServerException.Changed} otherwise.
+     */
+    public Scheduled setSchedule(String topic, String name, ScheduleRules rules, JobTemplate template, long ifVersion) {
+        return await(direct.setSchedule(topic, name, rules, template, ifVersion));
+    }
+
+    /**
+     * As {@link #setSchedule(String, String, ScheduleRules, JobTemplate)}, only if the topic has no schedule of this name. Throws
+     * {@link ServerException.Changed} otherwise.
+     */
+    public Scheduled createSchedule(String topic, String name, ScheduleRules rules, JobTemplate template) {
+        return await(direct.createSchedule(topic, name, rules, template));
+    }
+
+    /** Shows a schedule, with what it did of late. Throws {@link ServerException.NotFound} without one. */
+    public ScheduleInfo schedule(String topic, String name) {
+        return await(direct.schedule(topic, name));
+    }
+
+    /** The schedules of a topic, in the order in which they were made. */
+    public List<ListedSchedule> schedules(String topic) {
+        return await(direct.schedules(topic));
+    }
+
+    /**
+     * Pushes a job of a schedule now, whether an earlier one has ended or not. Returns its id. The next instant stays. Throws
+     * {@link ServerException.KeyExists} if the topic has a job with the key that it would have.
+     */
+    public long runSchedule(String topic, String name) {
+        return await(direct.runSchedule(topic, name));
+    }
+
+    /** Lets a schedule fire no more until it is resumed. */
+    public void pauseSchedule(String topic, String name) {
+        await(direct.pauseSchedule(topic, name));
+    }
+
+    /** Lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed. */
+    public void resumeSchedule(String topic, String name) {
+        await(direct.resumeSchedule(topic, name));
+    }
+
+    /** Forgets a schedule. Its jobs stay. */
+    public void deleteSchedule(String topic, String name) {
+        await(direct.deleteSchedule(topic, name));
     }
 
     // ---- the server

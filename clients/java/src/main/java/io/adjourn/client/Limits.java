@@ -160,6 +160,20 @@ public final class Limits {
     public static final int PEER_ADDRESS_BYTES_MAX = 255;
     /** Waits in a backoff list. */
     public static final int BACKOFF_LIST_MAX = 32;
+    /** Longest name of a schedule. */
+    public static final int SCHEDULE_NAME_BYTES_MAX = 255;
+    /** Longest text that says when a schedule fires. */
+    public static final int SCHEDULE_WHEN_BYTES_MAX = 2_048;
+    /** Longest name of a time zone. */
+    public static final int SCHEDULE_ZONE_BYTES_MAX = 64;
+    /** Longest note on a schedule. */
+    public static final int SCHEDULE_NOTE_BYTES_MAX = 256;
+    /** Instants of a schedule that are fired late. */
+    public static final int SCHEDULE_MISSED_MAX = 1_000;
+    /** Longest jitter of a schedule. */
+    public static final int SCHEDULE_JITTER_MS_MAX = 86_400_000;
+    /** Schedules on one page of a list. */
+    public static final int SCHEDULES_LISTED_MAX = 256;
 
     private Limits() {
     }

@@ -11,6 +11,6 @@ import io.adjourn.client.internal.wire.Response;
  */
 public record TopicInfo(String name, boolean paused, Totals totals) {
     static TopicInfo of(Response.TopicCount topic) {
-        return new TopicInfo(topic.topic(), topic.isMarkedPaused(), Totals.of(topic));
+        return new TopicInfo(topic.topic(), topic.isMarkedPaused(), Totals.of(topic.totals()));
     }
 }

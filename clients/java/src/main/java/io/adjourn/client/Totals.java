@@ -19,11 +19,6 @@ import java.time.Duration;
  */
 public record Totals(long delayed, long ready, long reserved, long buried, long pushed, long finished, long deleted, long expired,
         Duration oldestReady) {
-    static Totals of(Response.TopicCount t) {
-        return new Totals(t.delayed(), t.ready(), t.reserved(), t.buried(), t.pushed(), t.finished(), t.deleted(), t.expired(),
-                Millis.duration(t.oldestReadyMs()));
-    }
-
     static Totals of(Response.Totals t) {
         return new Totals(t.delayed(), t.ready(), t.reserved(), t.buried(), t.pushed(), t.finished(), t.deleted(), t.expired(),
                 Millis.duration(t.oldestReadyMs()));

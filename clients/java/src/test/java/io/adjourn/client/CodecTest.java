@@ -103,6 +103,12 @@ class CodecTest {
         r.add(new Request.TopicSet("orders", TopicPolicy.EMPTY.without(TopicPolicy.Setting.DEAD_LETTERS).rate(50)
                 .ttr(Duration.ofSeconds(30)).encode()));
         r.add(new Request.TopicShow("orders"));
+        r.add(new Request.ScheduleSet("reports", "morning", ScheduleRules.of("0 9 * * 1-5").zone("Europe/Berlin").jitter(Duration.ofSeconds(30))
+                .missed(ScheduleRules.Missed.LAST).missedWindow(Duration.ofHours(1)).overlap(ScheduleRules.Overlap.SKIP).failuresMax(3).toWire(),
+                JobTemplate.of(utf8("report")).toWire(), 1));
+        r.addAll(List.of(new Request.ScheduleShow("reports", "morning"), new Request.ScheduleList(0, 256, "reports"),
+                new Request.ScheduleDelete("reports", "morning"), new Request.SchedulePause("reports", "morning"),
+                new Request.ScheduleResume("reports", "morning"), new Request.ScheduleRun("reports", "morning")));
         r.add(new Request.Connections(0, 256));
         r.add(new Request.Disconnect(7, 1));
         r.add(new Request.Advance(Choice.Step.BY, 900_000));
@@ -174,7 +180,7 @@ class CodecTest {
                     "Millis(" + job.reservedLastMs() + ")", "SessionId(" + job.heldBy() + ")");
         } else if (response instanceof Response.QueueStats s) {
             return List.of("uptimems: " + s.uptimeMs(), "appliedindex: " + s.appliedIndex(), "pushed: " + s.totals().pushed(),
-                    "oldestreadyms: " + s.topics().get(0).oldestReadyMs(), "\"" + s.topics().get(0).topic() + "\"",
+                    "oldestreadyms: " + s.topics().get(0).totals().oldestReadyMs(), "\"" + s.topics().get(0).topic() + "\"",
                     "\"" + s.stages().get(0).stage() + "\"", "p999us: " + s.stages().get(0).p999Us());
         } else if (response instanceof Response.ConnectionList c) {
             return List.of("\"" + c.connections().get(0).address() + "\"", "creditbytes: " + c.connections().get(0).creditBytes(),
@@ -192,6 +198,24 @@ class CodecTest {
             return List.of(g.message());
         } else if (response instanceof Response.Pong p) {
             return List.of("Millis(" + p.now() + ")", "clockms: " + p.clockMs());
+        }
+        return ofSchedules(response);
+    }
+
+    private static List<String> ofSchedules(Response response) {
+        if (response instanceof Response.Scheduled s) {
+            return List.of("JobId(" + s.schedule() + ")", "version: " + s.version(), "Millis(" + s.nextMs() + ")");
+        } else if (response instanceof Response.Schedule s) {
+            Response.Firing skipped = s.history().get(1);
+            return List.of("JobId(" + s.state().schedule() + ")", "fired: " + s.state().fired(), "jitterms: " + s.rules().jitterMs(),
+                    "b\"" + new String(s.template().body()) + "\"", "JobId(" + s.history().get(0).job() + ")",
+                    "at: Millis(" + skipped.atMs() + ")", "last: Millis(" + skipped.lastMs() + ")", "instants: " + skipped.instants());
+        } else if (response instanceof Response.Schedules s) {
+            Response.ListedSchedule one = s.schedules().get(0);
+            return List.of("JobId(" + one.scheduleState().schedule() + ")", "\"" + one.scheduleRules().zone() + "\"",
+                    "Some(" + one.scheduleRules().windowMs() + ")", "\"" + one.topic() + "\"", "\"" + one.name() + "\"");
+        } else if (response instanceof Response.ScheduleRan r) {
+            return List.of("JobId(" + r.job() + ")");
         }
         return List.of();
     }

@@ -93,6 +93,11 @@ class CompletenessTest {
         assertChoices(SchemaTables.APPLIED, Applied::valueOf, Applied::number);
         assertChoices(SchemaTables.LATE_ACTION, TopicPolicy.LateAction::valueOf, TopicPolicy.LateAction::number);
         assertChoices(SchemaTables.BURIED, name -> BuriedReason.valueOf(name.replace("CONSUMER", "BY_CONSUMER")), BuriedReason::number);
+        assertChoices(SchemaTables.DST, ScheduleRules.Dst::valueOf, ScheduleRules.Dst::number);
+        assertChoices(SchemaTables.MISSED, ScheduleRules.Missed::valueOf, ScheduleRules.Missed::number);
+        assertChoices(SchemaTables.OVERLAP, ScheduleRules.Overlap::valueOf, ScheduleRules.Overlap::number);
+        assertChoices(SchemaTables.PAUSED, ScheduleState.Paused::valueOf, ScheduleState.Paused::number);
+        assertChoices(SchemaTables.FIRED, Firing.Outcome::valueOf, Firing.Outcome::number);
         for (SchemaTables.Named outcome : SchemaTables.OUTCOME) {
             assertEquals(outcome.name().toUpperCase(), PushResult.Outcome.of((int) outcome.number()).name());
         }
@@ -188,6 +193,13 @@ class CompletenessTest {
         calls.put("CLUSTER_ADD", client -> client.async().clusterAdd("127.0.0.1:1"));
         calls.put("CLUSTER_REMOVE", client -> client.async().clusterRemove(99));
         calls.put("CLUSTER_TRANSFER", client -> client.async().clusterTransfer(99));
+        calls.put("SCHEDULE_SET", client -> client.setSchedule("t", "s", ScheduleRules.of("@daily"), JobTemplate.text("x")));
+        calls.put("SCHEDULE_SHOW", client -> client.schedule("t", "s"));
+        calls.put("SCHEDULE_LIST", client -> client.schedules("t"));
+        calls.put("SCHEDULE_DELETE", client -> client.deleteSchedule("t", "s"));
+        calls.put("SCHEDULE_PAUSE", client -> client.pauseSchedule("t", "s"));
+        calls.put("SCHEDULE_RESUME", client -> client.resumeSchedule("t", "s"));
+        calls.put("SCHEDULE_RUN", client -> client.runSchedule("t", "s"));
         return calls;
     }
 

@@ -20,7 +20,9 @@ final class SchemaTables {
             new Named("TOPIC_SET", 86L), new Named("TOPIC_DELETE", 87L), new Named("TOPIC_SHOW", 88L), new Named("ADVANCE", 89L),
             new Named("BACKUP_BEGIN", 96L), new Named("BACKUP_READ", 97L), new Named("BACKUP_END", 98L),
             new Named("CLUSTER_STATUS", 112L), new Named("CLUSTER_ADD", 113L), new Named("CLUSTER_REMOVE", 114L),
-            new Named("CLUSTER_TRANSFER", 115L));
+            new Named("CLUSTER_TRANSFER", 115L), new Named("SCHEDULE_SET", 120L), new Named("SCHEDULE_SHOW", 121L),
+            new Named("SCHEDULE_LIST", 122L), new Named("SCHEDULE_DELETE", 123L), new Named("SCHEDULE_PAUSE", 124L),
+            new Named("SCHEDULE_RESUME", 125L), new Named("SCHEDULE_RUN", 126L));
 
     static final List<Named> ATTRIBUTES = List.of(new Named("headers", 1L), new Named("expires", 32770L),
             new Named("attempts_max", 32771L), new Named("backoff", 32772L), new Named("fairness_key", 5L),
@@ -83,7 +85,11 @@ final class SchemaTables {
             new Named("ENTRY_BYTES_TARGET", 65536L), new Named("ENTRY_BYTES_MAX", 9437184L),
             new Named("BACKUP_READ_BYTES_MAX", 1048576L), new Named("BACKUP_IDLE_MS_MAX", 600000L),
             new Named("CLIENT_NAME_BYTES_MAX", 64L), new Named("TOKEN_BYTES_MAX", 256L),
-            new Named("PEER_ADDRESS_BYTES_MAX", 255L), new Named("BACKOFF_LIST_MAX", 32L));
+            new Named("PEER_ADDRESS_BYTES_MAX", 255L), new Named("BACKOFF_LIST_MAX", 32L),
+            new Named("SCHEDULE_NAME_BYTES_MAX", 255L), new Named("SCHEDULE_WHEN_BYTES_MAX", 2048L),
+            new Named("SCHEDULE_ZONE_BYTES_MAX", 64L), new Named("SCHEDULE_NOTE_BYTES_MAX", 256L),
+            new Named("SCHEDULE_MISSED_MAX", 1000L), new Named("SCHEDULE_JITTER_MS_MAX", 86400000L),
+            new Named("SCHEDULES_LISTED_MAX", 256L));
 
     static final List<Named> DUE_KIND = List.of(new Named("after", 0L), new Named("at", 1L));
 
@@ -107,6 +113,19 @@ final class SchemaTables {
 
     static final List<Named> BURIED = List.of(new Named("not_buried", 0L), new Named("consumer", 1L),
             new Named("attempts_used_up", 2L), new Named("too_late", 3L));
+
+    static final List<Named> DST = List.of(new Named("vixie", 0L), new Named("literal", 1L));
+
+    static final List<Named> MISSED = List.of(new Named("none", 0L), new Named("last", 1L), new Named("all", 2L));
+
+    static final List<Named> OVERLAP = List.of(new Named("allow", 0L), new Named("skip", 1L), new Named("queue_one", 2L),
+            new Named("replace", 3L));
+
+    static final List<Named> PAUSED = List.of(new Named("not_paused", 0L), new Named("user", 1L), new Named("failures", 2L));
+
+    static final List<Named> FIRED = List.of(new Named("pushed", 0L), new Named("finished", 1L), new Named("failed", 2L),
+            new Named("deleted", 3L), new Named("expired", 4L), new Named("missed", 5L), new Named("overlap", 6L),
+            new Named("refused", 7L), new Named("key_taken", 8L));
 
     static final List<Named> GOING_AWAY = List.of(new Named("unknown", 0L), new Named("stopping", 1L),
             new Named("not_leader", 2L), new Named("session_taken_over", 3L), new Named("disconnected", 4L));

@@ -97,7 +97,8 @@ public final class Open {
     boolean changes() {
         return switch (request.opcode()) {
             case PUSH, FINISH, RELEASE, TOUCH, BURY, DELETE, RESCHEDULE, EDIT, RUN_NOW, KICK, KICK_MANY, BULK, PAUSE, RESUME,
-                    DISCONNECT, TOPIC_SET, TOPIC_DELETE, CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, ADVANCE -> true;
+                    DISCONNECT, TOPIC_SET, TOPIC_DELETE, CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, ADVANCE, SCHEDULE_SET,
+                    SCHEDULE_DELETE, SCHEDULE_PAUSE, SCHEDULE_RESUME, SCHEDULE_RUN -> true;
             default -> false;
         };
     }
@@ -106,6 +107,9 @@ public final class Open {
     long bytes() {
         if (request instanceof Request.Push push) {
             return push.jobs().stream().mapToLong(Request.NewJob::frameBytes).sum();
+        }
+        if (request instanceof Request.ScheduleSet set) {
+            return 64L + set.template().attributes().length + set.template().body().length;
         }
         return request instanceof Request.Edit edit ? 64L + edit.attributes().length + edit.body().length : 64;
     }

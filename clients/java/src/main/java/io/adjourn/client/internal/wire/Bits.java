@@ -83,6 +83,17 @@ public final class Bits {
         }
     }
 
+    /** What is so of a schedule. */
+    public static final class ScheduleMarks {
+        /** Its next instant has come, and is about to be fired. */
+        public static final int COME = 0x1;
+        /** Its next instant has come, and waits until an earlier job has ended. */
+        public static final int HELD = 0x2;
+
+        private ScheduleMarks() {
+        }
+    }
+
     /** What is so of a topic. */
     public static final class TopicMarks {
         /** Reserving is stopped. */

@@ -73,6 +73,83 @@ public final class Choice {
         }
     }
 
+    /** What a schedule does when the clocks of its zone are changed. */
+    public static final class Dst {
+        /** As cron: a time that is skipped fires at once after the gap, a repeated one fires once. */
+        public static final int VIXIE = 0;
+        /** A time that is skipped does not fire, a repeated one fires twice. */
+        public static final int LITERAL = 1;
+
+        private Dst() {
+        }
+    }
+
+    /** Which of the instants that passed unnoticed are fired late. */
+    public static final class Missed {
+        /** None of them. */
+        public static final int NONE = 0;
+        /** The last one. */
+        public static final int LAST = 1;
+        /** All of them, up to a number. */
+        public static final int ALL = 2;
+
+        private Missed() {
+        }
+    }
+
+    /** What a schedule does at an instant while an earlier job of it has not ended. */
+    public static final class Overlap {
+        /** Pushes another job. */
+        public static final int ALLOW = 0;
+        /** Pushes no job. */
+        public static final int SKIP = 1;
+        /** Pushes the job as soon as the earlier one has ended; further instants until then are skipped. */
+        public static final int QUEUE_ONE = 2;
+        /** Deletes the earlier job, also a reserved one, and pushes another. */
+        public static final int REPLACE = 3;
+
+        private Overlap() {
+        }
+    }
+
+    /** Why a schedule does not fire at present. */
+    public static final class Paused {
+        /** It fires. */
+        public static final int NOT_PAUSED = 0;
+        /** A user paused it. */
+        public static final int USER = 1;
+        /** Too many of its jobs failed one after another. */
+        public static final int FAILURES = 2;
+
+        private Paused() {
+        }
+    }
+
+    /** What became of an instant of a schedule. */
+    public static final class Fired {
+        /** It pushed the job, which has not ended. */
+        public static final int PUSHED = 0;
+        /** It pushed the job, and a consumer finished that. */
+        public static final int FINISHED = 1;
+        /** It pushed the job, and that was buried, or moved to the dead letters. */
+        public static final int FAILED = 2;
+        /** It pushed the job, and that was deleted or replaced. */
+        public static final int DELETED = 3;
+        /** It pushed the job, and that expired, or was dropped because it was late. */
+        public static final int EXPIRED = 4;
+        /** It was skipped: it had passed when the schedule was looked at. */
+        public static final int MISSED = 5;
+        /** It was skipped: an earlier job had not ended. */
+        public static final int OVERLAP = 6;
+        /** It was skipped: the topic's policy, or a limit of the queue, did not allow the job. */
+        public static final int REFUSED = 7;
+        /** It was skipped: the topic has a job with the key, which may be buried or remembered. */
+        public static final int KEY_TAKEN = 8;
+
+        private Fired() {
+        }
+    }
+
     /** Why a server closes a connection. */
     public static final class GoingAway {
         /** Not said. */

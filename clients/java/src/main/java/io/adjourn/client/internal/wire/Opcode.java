@@ -91,6 +91,20 @@ public enum Opcode {
     CLUSTER_REMOVE(0x72),
     /** Hands leadership to another member. */
     CLUSTER_TRANSFER(0x73),
+    /** Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
+    SCHEDULE_SET(0x78),
+    /** Reads one schedule, and what it did of late. */
+    SCHEDULE_SHOW(0x79),
+    /** Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+    SCHEDULE_LIST(0x7a),
+    /** Forgets a schedule. Its jobs stay. */
+    SCHEDULE_DELETE(0x7b),
+    /** Lets a schedule fire no more until it is resumed. */
+    SCHEDULE_PAUSE(0x7c),
+    /** Lets a paused schedule fire again. missed says what happens to the instants that passed. */
+    SCHEDULE_RESUME(0x7d),
+    /** Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
+    SCHEDULE_RUN(0x7e),
     /** The answer to HELLO. */
     WELCOME(0x81),
     /** The answer to PING: at some moment after it was sent this node led, and the session was connected to it. */
@@ -137,6 +151,14 @@ public enum Opcode {
     BACKUP_DATA(0xe1),
     /** The members of the cluster, as one node sees them. */
     CLUSTER_REPORT(0xf0),
+    /** A schedule is set. */
+    SCHEDULED(0xf8),
+    /** One schedule as it stands. */
+    SCHEDULE(0xf9),
+    /** A page of schedules. */
+    SCHEDULES(0xfa),
+    /** A schedule pushed a job. */
+    SCHEDULE_RAN(0xfb),
     /** The request failed as a whole. */
     ERROR(0xff);
 

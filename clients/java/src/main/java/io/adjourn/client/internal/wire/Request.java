@@ -14,7 +14,8 @@ public sealed interface Request {
     default boolean isRepeatable() {
         return switch (opcode()) {
             case PING, GOODBYE, PUSH, RESERVE, SUBSCRIBE, LEASES, FINISH, RELEASE, TOUCH, BURY, GET, PEEK, LIST, COUNT, PAUSE,
-                    RESUME, TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS -> true;
+                    RESUME, TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS, SCHEDULE_SHOW, SCHEDULE_LIST,
+                    SCHEDULE_PAUSE, SCHEDULE_RESUME -> true;
             case DELETE -> ((Delete) this).ref() instanceof JobRef.Id;
             default -> false;
         };
@@ -556,6 +557,101 @@ public sealed interface Request {
     }
 
     /**
+     * Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
+     *
+     * @param topic the topic of its jobs. The token needs the right to push there, too
+     * @param name its name, unique in the topic
+     * @param rules when it fires
+     * @param template its jobs
+     * @param ifVersion only if it was set so often; 4,294,967,295: only if there is none. Absent or 0: in any case
+     */
+    record ScheduleSet(String topic, String name, ScheduleRules rules, JobTemplate template, int ifVersion) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_SET;
+        }
+    }
+
+    /**
+     * Reads one schedule, and what it did of late.
+     *
+     * @param topic the topic of its jobs
+     * @param name its name
+     */
+    record ScheduleShow(String topic, String name) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_SHOW;
+        }
+    }
+
+    /**
+     * Lists the schedules of a topic, a page at a time, in the order in which they were made.
+     *
+     * @param after only those with higher ids; 0 for the first page
+     * @param schedulesMax 1 to {@code SCHEDULES_LISTED_MAX}
+     * @param topic the topic of their jobs
+     */
+    record ScheduleList(long after, int schedulesMax, String topic) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_LIST;
+        }
+    }
+
+    /**
+     * Forgets a schedule. Its jobs stay.
+     *
+     * @param topic the topic of its jobs
+     * @param name its name
+     */
+    record ScheduleDelete(String topic, String name) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_DELETE;
+        }
+    }
+
+    /**
+     * Lets a schedule fire no more until it is resumed.
+     *
+     * @param topic the topic of its jobs
+     * @param name its name
+     */
+    record SchedulePause(String topic, String name) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_PAUSE;
+        }
+    }
+
+    /**
+     * Lets a paused schedule fire again. missed says what happens to the instants that passed.
+     *
+     * @param topic the topic of its jobs
+     * @param name its name
+     */
+    record ScheduleResume(String topic, String name) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_RESUME;
+        }
+    }
+
+    /**
+     * Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays.
+     *
+     * @param topic the topic of its jobs
+     * @param name its name
+     */
+    record ScheduleRun(String topic, String name) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_RUN;
+        }
+    }
+
+    /**
      * One job to push.
      *
      * @param dueMs with due_kind: the due point
@@ -572,5 +668,41 @@ public sealed interface Request {
         public int frameBytes() {
             return 26 + FrameWriter.utf8(key).length + attributes.length + body.length;
         }
+    }
+
+    /**
+     * When a schedule fires, and what it does then.
+     *
+     * @param originMs from when {@code @every} counts; 0: from when the schedule is set first
+     * @param startMs it does not fire before this time; 0 for no such time
+     * @param endMs it does not fire after this time; 0 for no such time
+     * @param count it ends when it has pushed a job at so many instants; 0: it does not
+     * @param windowMs with missed {@code last} or {@code all}: only instants that were missed no longer ago than this, in
+     *     milliseconds; 0 for any
+     * @param missedMax with missed {@code all}: at most so many instants, the last ones; 0 means 100
+     * @param jitterMs a job is due up to this long after its instant, in milliseconds: how long follows from the name and the
+     *     instant
+     * @param failuresMax it is paused after so many failures one after another; 0: it is not
+     * @param dst what happens when the clocks of its zone are changed
+     * @param missed which of the instants that passed unnoticed are fired late
+     * @param overlap what it does while an earlier job of it has not ended
+     * @param when a recurrence: a cron expression, {@code @daily} and the like, {@code @every 90s}, or {@code @at} with times
+     * @param zone the IANA name of the time zone of a cron expression; empty means UTC
+     * @param key the key of its jobs; empty: the name, {@code @}, and the instant in milliseconds
+     * @param note for people
+     */
+    record ScheduleRules(long originMs, long startMs, long endMs, long count, long windowMs, int missedMax, int jitterMs,
+            int failuresMax, int dst, int missed, int overlap, String when, String zone, String key, String note) {
+    }
+
+    /**
+     * What the jobs of a schedule have in common.
+     *
+     * @param priority as in PUSH
+     * @param ttrMs as in PUSH
+     * @param attributes as in PUSH. An expiry after a duration counts from when each job is pushed
+     * @param body what the consumer gets; at most {@code body_bytes_max} bytes
+     */
+    record JobTemplate(int priority, int ttrMs, byte[] attributes, byte[] body) {
     }
 }

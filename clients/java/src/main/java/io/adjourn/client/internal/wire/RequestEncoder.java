@@ -52,6 +52,13 @@ public final class RequestEncoder {
             case CLUSTER_ADD -> clusterAdd((Request.ClusterAdd) request, out);
             case CLUSTER_REMOVE -> clusterRemove((Request.ClusterRemove) request, out);
             case CLUSTER_TRANSFER -> clusterTransfer((Request.ClusterTransfer) request, out);
+            case SCHEDULE_SET -> scheduleSet((Request.ScheduleSet) request, out);
+            case SCHEDULE_SHOW -> scheduleShow((Request.ScheduleShow) request, out);
+            case SCHEDULE_LIST -> scheduleList((Request.ScheduleList) request, out);
+            case SCHEDULE_DELETE -> scheduleDelete((Request.ScheduleDelete) request, out);
+            case SCHEDULE_PAUSE -> schedulePause((Request.SchedulePause) request, out);
+            case SCHEDULE_RESUME -> scheduleResume((Request.ScheduleResume) request, out);
+            case SCHEDULE_RUN -> scheduleRun((Request.ScheduleRun) request, out);
             default -> {
                 // The others have no fields.
             }
@@ -233,21 +240,77 @@ public final class RequestEncoder {
         out.u64(frame.node());
     }
 
+    private static void scheduleSet(Request.ScheduleSet frame, FrameWriter out) {
+        out.text8(frame.topic()).text8(frame.name());
+        scheduleRules(frame.rules(), out);
+        jobTemplate(frame.template(), out);
+        if (frame.ifVersion() != 0) {
+            out.u32(frame.ifVersion());
+        }
+    }
+
+    private static void scheduleShow(Request.ScheduleShow frame, FrameWriter out) {
+        out.text8(frame.topic()).text8(frame.name());
+    }
+
+    private static void scheduleList(Request.ScheduleList frame, FrameWriter out) {
+        out.u64(frame.after()).u32(frame.schedulesMax()).text8(frame.topic());
+    }
+
+    private static void scheduleDelete(Request.ScheduleDelete frame, FrameWriter out) {
+        out.text8(frame.topic()).text8(frame.name());
+    }
+
+    private static void schedulePause(Request.SchedulePause frame, FrameWriter out) {
+        out.text8(frame.topic()).text8(frame.name());
+    }
+
+    private static void scheduleResume(Request.ScheduleResume frame, FrameWriter out) {
+        out.text8(frame.topic()).text8(frame.name());
+    }
+
+    private static void scheduleRun(Request.ScheduleRun frame, FrameWriter out) {
+        out.text8(frame.topic()).text8(frame.name());
+    }
+
     private static void newJobItems(List<Request.NewJob> items, FrameWriter out) {
         out.list(26, items.size());
         for (Request.NewJob item : items) {
-            byte[] key = FrameWriter.utf8(item.key());
-            out.u64(item.dueMs()).u32(item.priority()).u32(item.ttrMs()).u8(item.dueKind()).u8(item.ifExists())
-                    .length16(key.length).length16(item.attributes().length).length32(item.body().length).raw(key)
-                    .raw(item.attributes()).raw(item.body());
+            newJob(item, out);
         }
+    }
+
+    private static void newJob(Request.NewJob item, FrameWriter out) {
+        byte[] key = FrameWriter.utf8(item.key());
+        out.u64(item.dueMs()).u32(item.priority()).u32(item.ttrMs()).u8(item.dueKind()).u8(item.ifExists()).length16(key.length)
+                .length16(item.attributes().length).length32(item.body().length).raw(key).raw(item.attributes()).raw(item.body());
     }
 
     private static void leaseItems(List<Lease> items, FrameWriter out) {
         out.list(16, items.size());
         for (Lease item : items) {
-            out.u64(item.job()).u64(item.fence());
+            lease(item, out);
         }
+    }
+
+    private static void lease(Lease item, FrameWriter out) {
+        out.u64(item.job()).u64(item.fence());
+    }
+
+    private static void scheduleRules(Request.ScheduleRules item, FrameWriter out) {
+        byte[] when = FrameWriter.utf8(item.when());
+        byte[] zone = FrameWriter.utf8(item.zone());
+        byte[] key = FrameWriter.utf8(item.key());
+        byte[] note = FrameWriter.utf8(item.note());
+        out.u64(item.originMs()).u64(item.startMs()).u64(item.endMs()).u64(item.count()).u64(item.windowMs())
+                .u32(item.missedMax()).u32(item.jitterMs()).u32(item.failuresMax()).u8(item.dst()).u8(item.missed())
+                .u8(item.overlap()).length16(when.length).length8(zone.length).length16(key.length).length16(note.length)
+                .raw(when).raw(zone).raw(key).raw(note);
+    }
+
+    private static void jobTemplate(Request.JobTemplate item, FrameWriter out) {
+        out.u32(item.priority()).u32(item.ttrMs()).length16(item.attributes().length).length32(item.body().length)
+                .raw(item.attributes()).raw(item.body());
     }
 
     private static void reference(JobRef ref, FrameWriter out) {

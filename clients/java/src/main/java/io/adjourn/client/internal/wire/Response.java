@@ -303,6 +303,44 @@ public sealed interface Response {
     }
 
     /**
+     * A schedule is set.
+     *
+     * @param schedule its id
+     * @param version how often it was set
+     * @param nextMs its next instant; 0 if there is none
+     */
+    record Scheduled(long schedule, int version, long nextMs) implements Response, Proof {
+    }
+
+    /**
+     * One schedule as it stands.
+     *
+     * @param state where it stands
+     * @param rules when it fires
+     * @param template its jobs
+     * @param history what it did of late, the oldest first; at most 20
+     */
+    record Schedule(ScheduleState state, Request.ScheduleRules rules, Request.JobTemplate template,
+            List<Firing> history) implements Response, Proof {
+    }
+
+    /**
+     * A page of schedules.
+     *
+     * @param schedules the schedules. There is no further page if there are fewer than were asked for
+     */
+    record Schedules(List<ListedSchedule> schedules) implements Response, Proof {
+    }
+
+    /**
+     * A schedule pushed a job.
+     *
+     * @param job its id
+     */
+    record ScheduleRan(long job) implements Response, Proof {
+    }
+
+    /**
      * The request failed as a whole.
      *
      * @param code why: an error code
@@ -467,18 +505,9 @@ public sealed interface Response {
      *
      * @param marks what is so
      * @param topic its name
-     * @param delayed jobs whose due time lies ahead
-     * @param ready jobs that wait for a consumer
-     * @param reserved jobs under a lease
-     * @param buried jobs set aside
-     * @param pushed jobs pushed or moved here so far
-     * @param finished jobs finished so far
-     * @param deleted jobs deleted, replaced, or moved to another topic so far
-     * @param expired jobs dropped by their expiry so far
-     * @param oldestReadyMs time since the oldest ready job was due; 0 without one
+     * @param totals Counts, of one topic or of all.
      */
-    record TopicCount(int marks, String topic, long delayed, long ready, long reserved, long buried, long pushed, long finished,
-            long deleted, long expired, long oldestReadyMs) {
+    record TopicCount(int marks, String topic, Totals totals) {
         /** Reserving is stopped. */
         public boolean isMarkedPaused() {
             return (marks & 0x1) != 0;
@@ -583,5 +612,53 @@ public sealed interface Response {
         public boolean isMarkedSameState() {
             return (marks & 0x20) != 0;
         }
+    }
+
+    /**
+     * Where a schedule stands.
+     *
+     * @param schedule its id
+     * @param nextMs its next instant; 0 if there is none any more
+     * @param fired instants at which it pushed a job
+     * @param version how often it was set
+     * @param running its jobs that have not ended
+     * @param failures jobs that failed one after another until now
+     * @param paused why it does not fire at present
+     * @param marks what is so
+     */
+    record ScheduleState(long schedule, long nextMs, long fired, int version, int running, int failures, int paused, int marks) {
+        /** Its next instant has come, and is about to be fired. */
+        public boolean isMarkedCome() {
+            return (marks & 0x1) != 0;
+        }
+
+        /** Its next instant has come, and waits until an earlier job has ended. */
+        public boolean isMarkedHeld() {
+            return (marks & 0x2) != 0;
+        }
+    }
+
+    /**
+     * What a schedule did at an instant, or at several ones.
+     *
+     * @param instantMs the instant; the first of several that it skipped together
+     * @param lastMs the last of them
+     * @param instants how many they are; 10,000 means that or more
+     * @param atMs when the schedule fired or skipped it
+     * @param job the job that it pushed, or 0
+     * @param fired what became of it
+     */
+    record Firing(long instantMs, long lastMs, long instants, long atMs, long job, int fired) {
+    }
+
+    /**
+     * A schedule on a page of a list.
+     *
+     * @param scheduleState Where a schedule stands.
+     * @param scheduleRules When a schedule fires, and what it does then.
+     * @param topic the topic of its jobs
+     * @param name its name
+     */
+    record ListedSchedule(ScheduleState scheduleState, Request.ScheduleRules scheduleRules, String topic, String name) {
     }
 }

@@ -38,6 +38,10 @@ public final class ResponseDecoder {
             case BACKUP_READY -> backupReady(in);
             case BACKUP_DATA -> backupData(in);
             case CLUSTER_REPORT -> clusterReport(in);
+            case SCHEDULED -> scheduled(in);
+            case SCHEDULE -> schedule(in);
+            case SCHEDULES -> schedules(in);
+            case SCHEDULE_RAN -> scheduleRan(in);
             case ERROR -> error(in);
             default -> new Response.Unknown(opcode);
         };
@@ -142,6 +146,22 @@ public final class ResponseDecoder {
 
     private static Response.ClusterReport clusterReport(FrameReader in) throws MalformedFrameException {
         return new Response.ClusterReport(in.u64(), in.raw(16), in.u64(), in.u64(), in.u64(), in.u64(), in.u32(), nodeItems(in));
+    }
+
+    private static Response.Scheduled scheduled(FrameReader in) throws MalformedFrameException {
+        return new Response.Scheduled(in.u64(), in.u32(), in.u64());
+    }
+
+    private static Response.Schedule schedule(FrameReader in) throws MalformedFrameException {
+        return new Response.Schedule(scheduleState(in), scheduleRules(in), jobTemplate(in), firingItems(in));
+    }
+
+    private static Response.Schedules schedules(FrameReader in) throws MalformedFrameException {
+        return new Response.Schedules(listedScheduleItems(in));
+    }
+
+    private static Response.ScheduleRan scheduleRan(FrameReader in) throws MalformedFrameException {
+        return new Response.ScheduleRan(in.u64());
     }
 
     private static Response.Error error(FrameReader in) throws MalformedFrameException {
@@ -260,8 +280,8 @@ public final class ResponseDecoder {
             long expired = in.u64();
             long oldestReadyMs = in.u64();
             in.endFixed(end);
-            items.add(new Response.TopicCount(marks, in.text(topicLength), delayed, ready, reserved, buried, pushed, finished,
-                    deleted, expired, oldestReadyMs));
+            items.add(new Response.TopicCount(marks, in.text(topicLength), new Response.Totals(delayed, ready, reserved, buried,
+                    pushed, finished, deleted, expired, oldestReadyMs)));
         }
         return items;
     }
@@ -343,6 +363,96 @@ public final class ResponseDecoder {
             in.endFixed(end);
             items.add(new Response.Node(node, role, marks, matched, applied, aheadMs, audited, in.text(peerAddressLength),
                     in.text(clientAddressLength)));
+        }
+        return items;
+    }
+
+    private static Request.ScheduleRules scheduleRules(FrameReader in) throws MalformedFrameException {
+        long originMs = in.u64();
+        long startMs = in.u64();
+        long endMs = in.u64();
+        long count = in.u64();
+        long windowMs = in.u64();
+        int missedMax = in.u32();
+        int jitterMs = in.u32();
+        int failuresMax = in.u32();
+        int dst = in.u8();
+        int missed = in.u8();
+        int overlap = in.u8();
+        int whenLength = in.u16();
+        int zoneLength = in.u8();
+        int keyLength = in.u16();
+        int noteLength = in.u16();
+        return new Request.ScheduleRules(originMs, startMs, endMs, count, windowMs, missedMax, jitterMs, failuresMax, dst, missed,
+                overlap, in.text(whenLength), in.text(zoneLength), in.text(keyLength), in.text(noteLength));
+    }
+
+    private static Request.JobTemplate jobTemplate(FrameReader in) throws MalformedFrameException {
+        int priority = in.u32();
+        int ttrMs = in.u32();
+        int attributesLength = in.u16();
+        int bodyLength = in.u32();
+        return new Request.JobTemplate(priority, ttrMs, in.raw(attributesLength), in.raw(bodyLength));
+    }
+
+    private static Response.ScheduleState scheduleState(FrameReader in) throws MalformedFrameException {
+        return new Response.ScheduleState(in.u64(), in.u64(), in.u64(), in.u32(), in.u32(), in.u32(), in.u8(), in.u8() & 0x3);
+    }
+
+    private static List<Response.Firing> firingItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(41);
+        int size = in.size(fixed);
+        List<Response.Firing> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            long instantMs = in.u64();
+            long lastMs = in.u64();
+            long instants = in.u64();
+            long atMs = in.u64();
+            long job = in.u64();
+            int fired = in.u8();
+            in.endFixed(end);
+            items.add(new Response.Firing(instantMs, lastMs, instants, atMs, job, fired));
+        }
+        return items;
+    }
+
+    private static List<Response.ListedSchedule> listedScheduleItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(102);
+        int size = in.size(fixed);
+        List<Response.ListedSchedule> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            long schedule = in.u64();
+            long nextMs = in.u64();
+            long fired = in.u64();
+            int version = in.u32();
+            int running = in.u32();
+            int failures = in.u32();
+            int paused = in.u8();
+            int marks = in.u8() & 0x3;
+            long originMs = in.u64();
+            long startMs = in.u64();
+            long endMs = in.u64();
+            long count = in.u64();
+            long windowMs = in.u64();
+            int missedMax = in.u32();
+            int jitterMs = in.u32();
+            int failuresMax = in.u32();
+            int dst = in.u8();
+            int missed = in.u8();
+            int overlap = in.u8();
+            int whenLength = in.u16();
+            int zoneLength = in.u8();
+            int keyLength = in.u16();
+            int noteLength = in.u16();
+            int topicLength = in.u8();
+            int nameLength = in.u8();
+            in.endFixed(end);
+            items.add(new Response.ListedSchedule(new Response.ScheduleState(schedule, nextMs, fired, version, running, failures,
+                    paused, marks), new Request.ScheduleRules(originMs, startMs, endMs, count, windowMs, missedMax, jitterMs,
+                    failuresMax, dst, missed, overlap, in.text(whenLength), in.text(zoneLength), in.text(keyLength),
+                    in.text(noteLength)), in.text(topicLength), in.text(nameLength)));
         }
         return items;
     }

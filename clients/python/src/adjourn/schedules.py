@@ -1,0 +1,110 @@
+"""Schedules: which rules a caller sets, and what the jobs of a schedule have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any, TypedDict
+
+from . import times
+from .body import Codec
+from .errors import UsageError
+from .jobs import NewJob
+from .protocol.numbers import Dst, Missed, Overlap
+from .protocol.requests import JobTemplate, ScheduleRules, ScheduleSet
+from .times import Duration
+
+_ONLY_IF_NEW = 0xFFFF_FFFF
+
+
+class ScheduleOptions(TypedDict, total=False):
+    """The rules of a schedule beside the text that says when it fires. `None` is the same as to leave a rule out, or takes away that
+    of the `ScheduleRules` that are given."""
+
+    zone: str | None
+    """The IANA name of the time zone of a cron expression, such as `Europe/Berlin`. `None`: UTC."""
+    dst: Dst | None
+    """What happens when the clocks of its zone are changed. `None`: `VIXIE`, as cron."""
+    origin: datetime | None
+    """From when `@every` counts. It needs a time zone. `None`: from when the schedule is set first."""
+    start: datetime | None
+    """It does not fire before this time. It needs a time zone."""
+    end: datetime | None
+    """It does not fire after this time. It needs a time zone."""
+    count: int | None
+    """It ends when it has pushed a job at so many instants."""
+    jitter: Duration | None
+    """A job is due up to this long after its instant, a day at most: how long follows from the name and the instant."""
+    missed: Missed | None
+    """Which of the instants that passed unnoticed are fired late. `None`: `NONE`."""
+    window: Duration | None
+    """With `Missed.LAST` or `ALL`: only instants that were missed no longer ago than this."""
+    missed_max: int | None
+    """With `Missed.ALL`: at most so many instants, the last ones, up to 1,000. `None`: 100."""
+    overlap: Overlap | None
+    """What it does while an earlier job of it has not ended. `None`: `ALLOW`."""
+    failures_max: int | None
+    """It is paused after so many failures one after another. `None`: it is not."""
+    key: str | None
+    """The key of its jobs. `None`: the name, `@`, and the instant in milliseconds."""
+    note: str | None
+    """For people."""
+
+
+_TIMES: dict[str, Callable[[Any, str], int]] = {
+    "origin": times.to_epoch_ms,
+    "start": times.to_epoch_ms,
+    "end": times.to_epoch_ms,
+    "jitter": times.to_ms,
+    "window": times.to_ms,
+}
+_DEFAULTS = {field.name: field.default for field in fields(ScheduleRules)}
+_NOT_OF_ALL = ("delay", "at", "key", "if_exists", "postpone_max")
+
+
+def schedule_set(
+    topic: str,
+    name: str,
+    rules: str | ScheduleRules,
+    job: Any,
+    options: ScheduleOptions,
+    if_version: int,
+    only_if_new: bool,
+    codec: Codec,
+) -> ScheduleSet:
+    """The request that gives a schedule this content."""
+    if only_if_new and if_version:
+        raise UsageError("a schedule is set only if it is new, or only if it has a version, not both")
+    version = _ONLY_IF_NEW if only_if_new else if_version
+    return ScheduleSet(topic, name, _rules(rules, options), _template(job, codec), version)
+
+
+def _rules(rules: str | ScheduleRules, options: ScheduleOptions) -> ScheduleRules:
+    if isinstance(rules, str):
+        rules = ScheduleRules(when=rules)
+    elif not isinstance(rules, ScheduleRules):
+        raise UsageError(f"a schedule fires by a text such as '0 9 * * 1-5', or by ScheduleRules, not {rules!r}")
+    unknown = options.keys() - ScheduleOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a schedule has no rule {', '.join(sorted(unknown))}")
+    changed: dict[str, Any] = {}
+    for option, value in options.items():
+        to_ms = _TIMES.get(option)
+        field = option if to_ms is None else f"{option}_ms"
+        if value is None:
+            changed[field] = _DEFAULTS[field]
+        else:
+            changed[field] = value if to_ms is None else to_ms(value, option)
+    return replace(rules, **changed)
+
+
+def _template(job: Any, codec: Codec) -> JobTemplate:
+    if isinstance(job, JobTemplate):
+        return job
+    new = job if isinstance(job, NewJob) else NewJob(job)
+    own = [option for option in _NOT_OF_ALL if new.options.get(option) is not None]
+    if own:
+        raise UsageError(f"the jobs of a schedule have no {own[0]} of their own: leave it out of the NewJob. Its rules say when and under which key")
+    encoded = new.encode(codec)
+    return JobTemplate(encoded.priority, encoded.ttr_ms, encoded.attributes, encoded.body)

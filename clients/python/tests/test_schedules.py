@@ -1,0 +1,108 @@
+"""Schedules: set, shown, listed, paused, resumed, run, deleted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+import adjourn
+from adjourn import Dst, FiringOutcome, Missed, NewJob, Overlap, PausedReason, sync
+from adjourn.testing import Server
+
+MINUTE = timedelta(minutes=1)
+
+
+def ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+async def test_a_schedule_pushes_a_job_at_each_of_its_instants(adjourn_server: Server) -> None:
+    start = adjourn_server.now
+    async with adjourn.connect(adjourn_server.url) as q:
+        job = NewJob({"report": 1}, priority=7, ttr=60, attempts_max=2, headers={"tenant": "ann"})
+        made = await q.schedule_set("reports", "often", "* * * * *", job, overlap=Overlap.SKIP, only_if_new=True)
+        instant = start.replace(second=0, microsecond=0) + MINUTE
+        assert (made.version, made.next_ms) == (1, ms(instant.timestamp()))
+        assert await q.reserve("reports") == []
+        adjourn_server.advance(instant - adjourn_server.now)
+        (got,) = await q.reserve("reports", wait=30)
+        assert (got.value, got.priority, got.headers["tenant"], got.due) == ({"report": 1}, 7, "ann", instant)
+        assert got.key == f"often@{made.next_ms}"
+        running = await q.schedule_show("reports", "often")
+        assert (running.state.running, running.history[-1].fired) == (1, FiringOutcome.PUSHED)
+        await got.finish()
+
+        shown = await q.schedule_show("reports", "often")
+        assert (shown.state.schedule, shown.state.version, shown.state.fired, shown.state.running) == (made.schedule, 1, 1, 0)
+        assert (shown.state.paused, shown.state.next_ms) == (PausedReason.NOT_PAUSED, ms((instant + MINUTE).timestamp()))
+        assert (shown.rules.when, shown.rules.overlap, shown.rules.dst) == ("* * * * *", Overlap.SKIP, Dst.VIXIE)
+        assert (shown.template.priority, shown.template.ttr_ms, shown.template.body) == (7, 60_000, b'{"report":1}')
+        assert (shown.template.headers["tenant"], shown.template.attributes.attempts_max) == ("ann", 2)
+        (firing,) = shown.history
+        assert (firing.instant_ms, firing.instants, firing.job, firing.fired) == (made.next_ms, 1, got.id, FiringOutcome.FINISHED)
+
+
+def test_a_schedule_is_listed_paused_run_and_deleted(adjourn_server: Server) -> None:
+    with sync.connect(adjourn_server.url) as q:
+        q.schedule_set("t", "a", "@daily", "x")
+        q.schedule_set("t", "b", "@every 90s", zone=None)
+        q.schedule_set("other", "c", "@daily")
+        listed = list(q.schedules("t"))
+        assert [(one.topic, one.name, one.rules.when) for one in listed] == [("t", "a", "@daily"), ("t", "b", "@every 90s")]
+        q.schedule_pause("t", "a")
+        assert q.schedule_show("t", "a").state.paused is PausedReason.USER
+        q.schedule_resume("t", "a")
+        assert q.schedule_show("t", "a").state.paused is PausedReason.NOT_PAUSED
+        job = q.schedule_run("t", "a")
+        (got,) = q.reserve("t", wait=30)
+        assert (got.id, got.value) == (job, "x")
+        with pytest.raises(adjourn.KeyExistsError):
+            q.schedule_set("t", "a", "@daily", key="fixed")
+            q.schedule_run("t", "a")
+            q.schedule_run("t", "a")
+        q.schedule_delete("t", "a")
+        assert [one.name for one in q.schedules("t")] == ["b"]
+        for call in (q.schedule_show, q.schedule_pause, q.schedule_resume, q.schedule_run, q.schedule_delete):
+            with pytest.raises(adjourn.NotFoundError):
+                call("t", "a")
+
+
+def test_a_schedule_is_set_again_as_it_was_shown(adjourn_server: Server) -> None:
+    with sync.connect(adjourn_server.url) as q:
+        first = q.schedule_set("t", "a", "0 9 * * 1-5", {"n": 1}, zone="Europe/Berlin", missed=Missed.LAST, window=MINUTE, jitter=0.5, note="why")
+        shown = q.schedule_show("t", "a")
+        assert (shown.rules.window_ms, shown.rules.jitter_ms) == (60_000, 500)
+        again = q.schedule_set("t", "a", shown.rules, shown.template, if_version=shown.state.version, failures_max=3, window=None)
+        assert (again.schedule, again.version, again.next_ms) == (first.schedule, 2, first.next_ms)
+        now = q.schedule_show("t", "a")
+        assert (now.rules.zone, now.rules.note, now.rules.failures_max, now.rules.window_ms) == ("Europe/Berlin", "why", 3, 0)
+        assert now.template == shown.template
+        with pytest.raises(adjourn.ChangedError):
+            q.schedule_set("t", "a", shown.rules, if_version=shown.state.version)
+        with pytest.raises(adjourn.ChangedError):
+            q.schedule_set("t", "a", shown.rules, only_if_new=True)
+
+
+def test_all_pages_of_a_list_are_read(adjourn_server: Server) -> None:
+    with sync.connect(adjourn_server.url) as q:
+        for n in range(257):
+            q.schedule_set("t", f"n{n}", "@daily")
+        assert [one.name for one in q.schedules("t")] == [f"n{n}" for n in range(257)]
+
+
+def test_what_no_schedule_can_be_is_refused(adjourn_server: Server) -> None:
+    with sync.connect(adjourn_server.url) as q:
+        for when in ("0 0 31 2 *", "often"):
+            with pytest.raises(adjourn.InvalidError):
+                q.schedule_set("t", "a", when)
+        for job in (NewJob(b"", delay=5), NewJob(b"", key="k")):
+            with pytest.raises(adjourn.UsageError):
+                q.schedule_set("t", "a", "@daily", job)
+        with pytest.raises(adjourn.UsageError):
+            q.schedule_set("t", "a", "@daily", if_version=1, only_if_new=True)
+        with pytest.raises(adjourn.UsageError):
+            q.schedule_set("t", "a", 90)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            q.schedule_set("t", "a", "@daily", often=True)  # type: ignore[call-arg]
+        assert list(q.schedules("t")) == []

@@ -1,0 +1,152 @@
+// Schedules: against a server whose clock the test moves, and what a newer server shows of them.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ChangedError, InvalidError, NotFoundError, OutcomeUnknownError, UsageError } from 'adjourn';
+import { SCHEDULES_LISTED_MAX } from 'adjourn/protocol';
+import { startQueue } from 'adjourn/testing';
+import { client, scripted } from './support/scripted.mjs';
+
+const collect = async (items) => {
+  const all = [];
+  for await (const item of items) all.push(item);
+  return all;
+};
+
+test('a schedule is set, fires, is shown, listed, paused, resumed, run and deleted', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  const job = { body: { report: 7 }, priority: 5, ttrMs: 30_000, attemptsMax: 3 };
+  const set = await q.setSchedule('reports', 'minutely', { when: '* * * * *', jitterMs: 0, note: 'a test', job });
+  assert.equal(set.version, 1);
+  assert.equal(set.next.getTime() % 60_000, 0);
+  await q.advance(set.next - (await q.ping()));
+  const [fired] = await q.reserve('reports', { waitMs: 10_000 });
+  assert.deepEqual([fired.json(), fired.priority, fired.key], [{ report: 7 }, 5, `minutely@${set.next.getTime()}`]);
+  const running = await q.showSchedule('reports', 'minutely');
+  assert.deepEqual([running.running, running.history[0].fired], [1, 'pushed']);
+  await fired.finish();
+
+  const shown = await q.showSchedule('reports', 'minutely');
+  assert.deepEqual(
+    [shown.topic, shown.name, shown.id, shown.version, shown.paused, shown.hasCome, shown.isHeld, shown.fired, shown.running, shown.failures],
+    ['reports', 'minutely', set.id, 1, null, false, false, 1n, 0, 0],
+  );
+  assert.deepEqual(shown.next, new Date(set.next.getTime() + 60_000));
+  const { origin, ...rules } = shown.rules;
+  assert.ok(origin instanceof Date);
+  assert.deepEqual(rules, { when: '* * * * *', dst: 'vixie', missed: 'last', overlap: 'skip', note: 'a test' });
+  assert.deepEqual([shown.job.priority, shown.job.ttrMs, shown.job.attributes.attemptsMax, Buffer.from(shown.job.body).toString()], [5, 30_000, 3, '{"report":7}']);
+  assert.equal(shown.history.length, 1);
+  const [firing] = shown.history;
+  assert.deepEqual([firing.instant, firing.last, firing.instants, firing.job, firing.fired], [set.next, set.next, 1n, fired.id, 'finished']);
+  assert.ok(firing.at >= firing.instant);
+
+  await q.pauseSchedule('reports', 'minutely');
+  const [paused, ...none] = await collect(q.schedules('reports'));
+  assert.deepEqual([paused.topic, paused.name, paused.id, paused.paused, paused.rules, none], ['reports', 'minutely', set.id, 'user', shown.rules, []]);
+  await q.advance(180_000);
+  assert.deepEqual(await q.reserve('reports'), [], 'it is paused');
+  await q.resumeSchedule('reports', 'minutely');
+  const [late] = await q.reserve('reports', { waitMs: 10_000 });
+  await late.finish();
+  assert.equal((await q.showSchedule('reports', 'minutely')).paused, null);
+
+  const id = await q.runSchedule('reports', 'minutely');
+  const [run] = await q.reserve('reports', { waitMs: 10_000 });
+  assert.equal(run.id, id);
+  assert.ok(!run.key, 'the usual key belongs to an instant');
+
+  await q.deleteSchedule('reports', 'minutely');
+  assert.deepEqual(await collect(q.schedules('reports')), []);
+  await run.finish();
+  await assert.rejects(q.showSchedule('reports', 'minutely'), NotFoundError);
+  await assert.rejects(q.deleteSchedule('reports', 'minutely'), NotFoundError);
+});
+
+test('a schedule is set only while it is of the version that was looked at, and what is shown can be set again', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  const start = new Date('2090-01-01T00:00:00Z');
+  const all = {
+    ...{ when: '0 9 * * 1-5', zone: 'Europe/Berlin', dst: 'literal', origin: start, start, end: new Date('2091-01-01T00:00:00Z'), count: 9n, jitterMs: 30_000 },
+    ...{ missed: 'all', windowMs: 3_600_000n, missedMax: 7, overlap: 'queue_one', failuresMax: 3, key: 'fixed', note: 'for people' },
+  };
+  const job = { body: 'report', headers: { tenant: 'ann' }, expiresAfterMs: 60_000, backoff: { kind: 'fixed', waitMs: 5 }, rememberMs: 1_000 };
+  const first = await q.setSchedule('reports', 'morning', { ...all, job }, { ifVersion: 'new' });
+  assert.deepEqual([first.version, first.next], [1, new Date('2090-01-02T08:00:00Z')]);
+  const shown = await q.showSchedule('reports', 'morning');
+  assert.deepEqual(shown.rules, all);
+  const again = await q.setSchedule('reports', 'morning', { ...shown.rules, job: shown.job }, { ifVersion: 1 });
+  assert.deepEqual(again, { id: first.id, version: 2, next: first.next });
+  const { version, ...same } = await q.showSchedule('reports', 'morning');
+  assert.deepEqual({ version: 1, ...same }, shown);
+  const unchanged = async (call) => {
+    await assert.rejects(call, (error) => error instanceof ChangedError && error.applied === 'no');
+    assert.equal((await q.showSchedule('reports', 'morning')).version, version);
+  };
+  await unchanged(q.setSchedule('reports', 'morning', { when: '@daily' }, { ifVersion: 1 }));
+  await unchanged(q.setSchedule('reports', 'morning', { when: '@daily' }, { ifVersion: 'new' }));
+  await assert.rejects(q.setSchedule('reports', 'evening', { when: '@daily' }, { ifVersion: 1 }), ChangedError);
+  await assert.rejects(q.setSchedule('reports', 'evening', { when: '61 * * * *' }), InvalidError);
+  await q.setSchedule('reports', 'morning', { when: '@daily' });
+  const { origin: _, ...plain } = (await q.showSchedule('reports', 'morning')).rules;
+  assert.deepEqual(plain, { when: '@daily', dst: 'vixie', missed: 'last', overlap: 'skip' }, 'what is left out is gone');
+});
+
+test('schedules that fill more than a page are all listed', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  const names = Array.from({ length: SCHEDULES_LISTED_MAX + 1 }, (_, n) => `schedule ${n}`);
+  for (const name of names) await q.setSchedule('many', name, { when: '@daily' });
+  assert.deepEqual((await collect(q.schedules('many'))).map(({ name }) => name), names);
+  assert.deepEqual(await collect(q.schedules('none')), []);
+});
+
+const STATE = { schedule: 1n, nextMs: 0n, fired: 0n, version: 1, running: 0, failures: 0, paused: 0, marks: 0 };
+const RULES = {
+  ...{ originMs: 0n, startMs: 0n, endMs: 0n, count: 0n, windowMs: 0n, missedMax: 0, jitterMs: 0, failuresMax: 0 },
+  ...{ dst: 0, missed: 0, overlap: 0, when: '@daily', zone: '', key: '', note: '' },
+};
+const TEMPLATE = { priority: 0xffff_ffff, ttrMs: 0, attributes: {}, body: new Uint8Array(0) };
+const FIRING = { instantMs: 60_000n, lastMs: 120_000n, instants: 2n, atMs: 130_000n, job: 0n, fired: 6 };
+
+test('what only a newer server knows of a schedule is shown as unknown, and is not set', async () => {
+  const newer = { ...RULES, dst: 200, missed: 201, overlap: 202 };
+  const answers = {
+    SCHEDULE_SHOW: ['SCHEDULE', { state: { ...STATE, paused: 203, marks: 0xfe }, ...newer, ...TEMPLATE, history: [FIRING, { ...FIRING, fired: 204 }] }],
+    SCHEDULE_LIST: ['SCHEDULES', { schedules: [{ ...STATE, paused: 2, ...newer, topic: 't', name: 'n' }] }],
+  };
+  const server = await scripted(({ name }) => answers[name]);
+  const q = await client(server);
+  const shown = await q.showSchedule('t', 'n');
+  const rules = { when: '@daily', dst: 'unknown', missed: 'unknown', overlap: 'unknown' };
+  assert.deepEqual([shown.paused, shown.isHeld, shown.hasCome, shown.next, shown.rules], ['unknown', true, false, null, rules]);
+  const firing = { instant: new Date(60_000), last: new Date(120_000), instants: 2n, at: new Date(130_000), job: null };
+  assert.deepEqual(shown.history, [{ ...firing, fired: 'overlap' }, { ...firing, fired: 'unknown' }]);
+  assert.deepEqual([Object.keys(shown.job), shown.job.attributes, shown.job.body.length], [['attributes', 'body'], {}, 0]);
+  const [listed] = await collect(q.schedules('t'));
+  assert.deepEqual([listed.paused, listed.rules], ['failures', rules]);
+  await assert.rejects(q.setSchedule('t', 'n', { ...shown.rules, job: shown.job }), UsageError);
+  assert.equal(server.seen('SCHEDULE_SET').length, 0);
+});
+
+test('after a lost connection what sets, runs or deletes a schedule is not repeated, and the rest is', async () => {
+  const lost = new Set();
+  const answers = { SCHEDULE_SHOW: ['SCHEDULE', { state: STATE, ...RULES, ...TEMPLATE, history: [] }], SCHEDULE_LIST: ['SCHEDULES', { schedules: [] }] };
+  const server = await scripted(({ name }, peer) => {
+    if (!name.startsWith('SCHEDULE_')) return undefined;
+    if (lost.has(name)) return answers[name] ?? ['DONE', {}];
+    lost.add(name);
+    peer.socket.destroy();
+    return undefined;
+  });
+  const q = await client(server);
+  await q.showSchedule('t', 'n');
+  await collect(q.schedules('t'));
+  await q.pauseSchedule('t', 'n');
+  await q.resumeSchedule('t', 'n');
+  await assert.rejects(q.setSchedule('t', 'n', { when: '@daily' }), OutcomeUnknownError);
+  await assert.rejects(q.runSchedule('t', 'n'), OutcomeUnknownError);
+  await assert.rejects(q.deleteSchedule('t', 'n'), OutcomeUnknownError);
+});
