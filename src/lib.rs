@@ -64,7 +64,7 @@ enum Command {
     /// Make a CA and certificates for TLS
     #[command(subcommand)]
     Cert(cert::CertCommand),
-    /// Show when a schedule would fire
+    /// Set, show and run schedules, which push jobs at the times of a calendar
     #[command(subcommand)]
     Schedule(schedule::ScheduleCommand),
     /// Create, list and revoke the tokens that clients show
@@ -115,7 +115,7 @@ fn run(root: Root, command: &clap::Command) -> Result<(), Failure> {
         Command::Backup(command) => backup::run(command),
         Command::Restore(args) => restore::run(&args),
         Command::Cert(command) => cert::run(command),
-        Command::Schedule(command) => schedule::run(&command),
+        Command::Schedule(command) => schedule::run(command),
         Command::Token(command) => token::run(command),
         Command::Alerts(command) => alerts::run(command),
         Command::Import(command) => import::run(command),

@@ -13,6 +13,7 @@ mod methods;
 mod mistakes;
 mod php_delayqueue;
 mod rig;
+mod schedules;
 mod test_clock;
 mod tokens;
 mod watch;

@@ -40,6 +40,9 @@ pub(crate) struct EditArgs {
     /// The new priority; lower numbers are reserved first
     #[arg(long, value_name = "N", value_parser = whole(0..=PRIORITY_UNSAID - 1))]
     priority: Option<u32>,
+    /// Drop the job if it is not finished this long from now, for example 10m
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
+    expires: Option<u64>,
     #[command(flatten)]
     settings: SettingsArgs,
     /// Take this setting away: the default of the topic or of the server counts then; may be repeated
@@ -92,7 +95,7 @@ impl EditArgs {
         let settings = &self.settings;
         let given = [
             (!settings.headers.is_empty(), Unset::Header),
-            (settings.expires.is_some(), Unset::Expires),
+            (self.expires.is_some(), Unset::Expires),
             (settings.attempts_max.is_some(), Unset::AttemptsMax),
             (settings.backoff.is_some(), Unset::Backoff),
             (settings.remember.is_some(), Unset::Remember),
@@ -107,7 +110,8 @@ impl EditArgs {
         }
         let unset = |setting| self.unset.contains(&setting);
         let replaced = given.chain(self.unset.iter().copied());
-        let attributes = settings.attributes().build().map_err(|error| Failure::new(Exit::Usage, error))?;
+        let attributes =
+            settings.attributes(self.expires).build().map_err(|error| Failure::new(Exit::Usage, error))?;
         let edit = Edit {
             due: self.at.map(When::At).or(self.delay.map(When::After)),
             priority: self.priority.or(unset(Unset::Priority).then_some(PRIORITY_UNSAID)),

@@ -68,7 +68,7 @@ impl Scene {
 }
 
 /// Files that the commands name.
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 19] = [
     ("text.txt", "no backup, no certificate, no configuration\n"),
     ("unit.toml", "heartbeat_ms = \"3s\"\n"),
     ("bytes.toml", "body_bytes_max = \"10MB\"\n"),
@@ -87,7 +87,28 @@ const FILES: [(&str, &str); 18] = [
     ("webhok.toml", "[[target]]\nname = \"chat\"\nwebhok = \"http://127.0.0.1:1\"\n"),
     ("sha257.toml", "[[token]]\nname = \"shop\"\nsha257 = \"0b\"\nallow = [\"push\"]\n"),
     ("level.toml", "log_level = \"loud\"\n"),
+    ("schedules.toml", SCHEDULES),
 ];
+
+/// Schedules with a mistake each.
+const SCHEDULES: &str = r#"
+[[schedule]]
+topic = "reports"
+name = "daily"
+when = "0 9 * *"
+
+[[schedule]]
+topic = "reports"
+name = "weekly"
+when = "@weekly"
+zome = "Europe/Berlin"
+
+[[schedule]]
+topic = "reports"
+name = "monthly"
+when = "@monthly"
+ttr = "30"
+"#;
 
 /// Splits a line at spaces that are not within single quotes.
 fn shell_words(line: &str) -> Vec<String> {
@@ -132,7 +153,7 @@ fn each_mistake_is_named_and_so_is_its_remedy() {
 }
 
 /// What is set up before the mistakes.
-const PREPARED: [&str; 9] = [
+const PREPARED: [&str; 11] = [
     "adjourn topic set full --jobs-max 1",
     "adjourn push full x",
     "adjourn topic set small --body-max 4",
@@ -142,6 +163,8 @@ const PREPARED: [&str; 9] = [
     "adjourn push busy x --key k",
     "adjourn push busy y",
     "adjourn reserve busy",
+    "adjourn schedule set reports yearly @yearly",
+    "adjourn schedule set full yearly @yearly",
 ];
 
 /// The lines, without warnings of a log and those that point to the help, a bit to the right.

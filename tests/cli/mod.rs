@@ -5,5 +5,6 @@ pub(crate) mod cert;
 pub(crate) mod commands;
 mod mistakes;
 mod recover;
+mod schedules;
 pub(crate) mod tls;
 pub(crate) mod usage;

@@ -43,6 +43,11 @@ fn every_command_has_a_help_with_an_example() {
     for command in changes {
         assert!(help_of(&["cluster", command]).contains("Example"), "adjourn cluster {command} --help");
     }
+    let schedules = commands_of(&help_of(&["schedule"]));
+    assert_eq!(schedules, ["next", "set", "show", "list", "delete", "pause", "resume", "run", "apply"]);
+    for command in &schedules {
+        assert!(help_of(&["schedule", command]).contains("Example"), "adjourn schedule {command} --help");
+    }
     let benches = commands_of(&help_of(&["bench"]));
     assert_eq!(benches, ["push", "drain", "cycle", "late", "keys", "list", "churn"]);
     for bench in &benches {
@@ -53,7 +58,7 @@ fn every_command_has_a_help_with_an_example() {
 #[test]
 fn a_group_of_commands_shows_its_help_and_an_argument_that_is_no_text_is_named() {
     use std::os::unix::ffi::OsStrExt as _;
-    for group in [&[][..], &["topic"], &["backup"], &["cluster"]] {
+    for group in [&[][..], &["topic"], &["schedule"], &["backup"], &["cluster"]] {
         let output = adjourn(group).output().expect("the binary");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && errors.contains("Usage:"), "{group:?}: {errors}");

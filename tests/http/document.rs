@@ -16,6 +16,7 @@ fn filled(path: &str) -> String {
         ("{topic}", "t"),
         ("{id}", "1"),
         ("{key}", "k"),
+        ("{name}", "n"),
         ("{lease}", "1-1"),
         ("{node}", "9"),
         ("{connection}", "9"),

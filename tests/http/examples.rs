@@ -47,6 +47,11 @@ fn plain(answer: &str) -> String {
         assert!(cursor.is_string() || cursor.is_null());
         *cursor = Value::from("cursor");
     }
+    // The machine that runs the test may have newer zone data than the binary.
+    if let Some(zone_data) = answer.get_mut("zone_data") {
+        assert!(zone_data.is_string());
+        *zone_data = Value::from("zone data");
+    }
     shape(&answer.to_string())
 }
 

@@ -17,6 +17,7 @@ fn routes(site: &Site) -> Vec<(String, BTreeSet<String>)> {
         let parts = [
             ("{id}", "1"),
             ("{key}", "k"),
+            ("{name}", "n"),
             ("{topic}", "t"),
             ("{lease}", "1-1"),
             ("{node}", "9"),

@@ -1,5 +1,6 @@
 //! The caller of a request: its token, its rights, and its access to the queue.
 
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use super::patience::CallerWatch;
 use super::problem::Problem;
 use super::streams::{StreamSlot, Streams};
 use adjourn_alerts::Alerts;
+use adjourn_calendar::{SYSTEM_ZONES, ZoneData};
 use adjourn_call_backs::CallBacks;
 use adjourn_protocol::{Applied, ErrorCode, ErrorReply, ReleaseKind, Request, Response};
 use adjourn_server::tokens::AdmittedClient;
@@ -37,6 +39,8 @@ pub(crate) struct HttpState {
     /// Largest body of a job, in bytes.
     body_bytes_max: usize,
     streams: Streams,
+    /// The zone data of this node.
+    zones: ZoneData,
     /// The token of callers that show none.
     acts_as: Option<Arc<str>>,
 }
@@ -45,7 +49,15 @@ impl HttpState {
     /// The state for requests to this queue.
     pub(crate) fn new(local: Local, call_backs: CallBacks, alerts: Alerts) -> Self {
         let body_bytes_max = local.body_bytes_max();
-        Self { local, call_backs, alerts, body_bytes_max, streams: Streams::default(), acts_as: None }
+        Self {
+            local,
+            call_backs,
+            alerts,
+            body_bytes_max,
+            streams: Streams::default(),
+            zones: ZoneData::newest(Path::new(SYSTEM_ZONES)),
+            acts_as: None,
+        }
     }
 
     /// The same state for callers that cannot show a token: they act as the token of this name.
@@ -74,6 +86,11 @@ impl HttpState {
     /// The alerts of this node.
     pub(crate) fn alerts(&self) -> &Alerts {
         &self.alerts
+    }
+
+    /// The zone data of this node.
+    pub(crate) fn zones(&self) -> &ZoneData {
+        &self.zones
     }
 
     /// A slot for one more event stream of this token, if there is one.

@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::caller::HttpState;
-use super::fields::{JobKey, LeaseText, Topic, text_schema};
+use super::fields::{JobKey, LeaseText, ScheduleName, Topic, text_schema};
 use super::{api, watch};
 
 #[derive(OpenApi)]
@@ -25,6 +25,7 @@ use super::{api, watch};
         (name = "jobs", description = "Push, look at and change jobs"),
         (name = "leases", description = "Reserve jobs and settle them"),
         (name = "topics", description = "Topics and their settings"),
+        (name = "schedules", description = "Jobs that are pushed again and again"),
         (name = "call-backs", description = "Calls that the server makes when jobs are due"),
         (name = "server", description = "The node and its cluster"),
     ),
@@ -76,6 +77,7 @@ fn describe_parts(document: &mut utoipa::openapi::OpenApi) {
         let schema = match parameter.name.as_str() {
             "topic" => text_schema::<Topic>().into(),
             "key" => text_schema::<JobKey>().into(),
+            "name" => text_schema::<ScheduleName>().into(),
             "lease" => text_schema::<LeaseText>().into(),
             _ => continue,
         };

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
@@ -14,8 +15,8 @@ use super::problem::Problem;
 use adjourn_json::values::{self, ValueError};
 use adjourn_protocol::Advance;
 use adjourn_types::limits::{
-    DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, KEY_BYTES_MAX, TOPIC_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN,
-    WAIT_MS_MAX,
+    DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, KEY_BYTES_MAX, SCHEDULE_NAME_BYTES_MAX, TOPIC_BYTES_MAX,
+    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
 use adjourn_types::{Backoff, Key, Lease, LeaseParseError, Millis, NameError, TopicName, When};
 
@@ -89,6 +90,8 @@ pub(crate) enum Waits {}
 pub(crate) enum Topic {}
 /// A key.
 pub(crate) enum JobKey {}
+/// The name of a schedule, as it stands in a path.
+pub(crate) struct ScheduleName(pub String);
 /// A lease.
 pub(crate) enum LeaseText {}
 /// Why a job is released or buried.
@@ -201,6 +204,32 @@ impl Text for JobKey {
 
     fn of_text(text: &str) -> Result<Key, NameError> {
         text.parse()
+    }
+}
+
+impl Text for ScheduleName {
+    type Value = Self;
+    type Error = ScheduleNameError;
+    const EXPECTED: &'static str = "the name of a schedule";
+    const EXAMPLE: &'static str = "nightly-report";
+    const FORM: Form = Form::Name(r"^[\s\S]+$", SCHEDULE_NAME_BYTES_MAX);
+
+    fn of_text(text: &str) -> Result<Self, ScheduleNameError> {
+        let is_valid = (1..=SCHEDULE_NAME_BYTES_MAX).contains(&text.len());
+        is_valid.then(|| Self(text.to_owned())).ok_or(ScheduleNameError)
+    }
+}
+
+/// Not the name of a schedule.
+#[derive(Debug, thiserror::Error)]
+#[error("the name of a schedule has 1 to {SCHEDULE_NAME_BYTES_MAX} bytes")]
+pub(crate) struct ScheduleNameError;
+
+impl FromStr for ScheduleName {
+    type Err = ScheduleNameError;
+
+    fn from_str(text: &str) -> Result<Self, ScheduleNameError> {
+        Self::of_text(text)
     }
 }
 

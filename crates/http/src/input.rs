@@ -278,7 +278,7 @@ pub(crate) fn of_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Prob
 }
 
 /// An object and nothing else: what serde derives reads a struct from a list of its values, too, in which no field has a name.
-struct Object<T>(T);
+pub(crate) struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {

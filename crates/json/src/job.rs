@@ -384,7 +384,7 @@ impl Serialize for HeaderJson<'_> {
     }
 }
 
-fn headers(attributes: &Attributes) -> BTreeMap<&str, HeaderJson<'_>> {
+pub(crate) fn headers(attributes: &Attributes) -> BTreeMap<&str, HeaderJson<'_>> {
     let mut headers = BTreeMap::new();
     for (name, value) in attributes.headers() {
         headers.entry(name).or_insert_with(|| HeaderJson(Vec::new())).0.push(value);

@@ -7,6 +7,7 @@ mod cluster;
 mod connection;
 mod job;
 mod policy;
+mod schedule;
 mod stats;
 pub mod values;
 
@@ -19,5 +20,8 @@ pub use job::{
 pub use policy::{
     NONE, SettingError, SettingsJson, TopicSettingsJson, defaults_text, setting_change, setting_of_json,
     settings_text,
+};
+pub use schedule::{
+    FiringJson, ScheduleJobJson, ScheduleJson, ScheduleRulesJson, dst_name, missed_name, overlap_name,
 };
 pub use stats::{PausableJson, StageJson, StatsJson, TopicJson, TotalsJson};

@@ -18,7 +18,7 @@ use adjourn_json::values::{delay_ms, time_of_people, ttr_ms};
 use adjourn_protocol::NewJob;
 use adjourn_types::limits::{BODY_BYTES_CEILING, PRIORITY_UNSAID};
 use adjourn_types::{AttributeError, IfExists, Key, Millis, TopicName, When};
-pub(super) use settings::SettingsArgs;
+pub(crate) use settings::SettingsArgs;
 
 const PUSH_EXAMPLE: &str = "\
 A backoff is the wait between attempts: 1s is fixed; 1s..10m doubles up to ten minutes; +5s..1m adds five seconds \
@@ -62,6 +62,9 @@ pub(crate) struct PushArgs {
     /// With --if-exists postpone: the longest time from the first push to the due time, however often the job is postponed
     #[arg(long, value_name = "DURATION", value_parser = delay_ms, requires = "if_exists")]
     postpone_max: Option<u64>,
+    /// Drop the job if it is not finished this long from now, for example 10m
+    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
+    expires: Option<u64>,
     #[command(flatten)]
     settings: SettingsArgs,
     /// Push a job per line of standard input; prints an id per line, - for a line that was refused
@@ -113,7 +116,7 @@ pub(crate) fn run(args: &PushArgs) -> Result<(), Failure> {
 
 impl PushArgs {
     fn job_without_body(&self) -> Result<NewJob, AttributeError> {
-        let mut attributes = self.settings.attributes();
+        let mut attributes = self.settings.attributes(self.expires);
         if let Some(max_ms) = self.postpone_max {
             attributes = attributes.postpone_max(max_ms);
         }
@@ -143,7 +146,7 @@ fn push_one(server: &ServerArgs, topic: &TopicName, job: NewJob) -> Result<(), F
 }
 
 /// The body that an argument names: itself, or standard input for `-`.
-pub(super) fn body(argument: &str) -> Result<Bytes, Failure> {
+pub(crate) fn body(argument: &str) -> Result<Bytes, Failure> {
     match argument {
         "-" => whole_input(io::stdin().lock()),
         text => Ok(Bytes::copy_from_slice(text.as_bytes())),

@@ -1,12 +1,12 @@
-//! The settings of a job that are attributes, as options of `push` and `edit`.
+//! The settings of a job that are attributes, as options of `push`, `edit` and `schedule set`.
 
 use clap::Args;
 
 use crate::usage::whole;
-use adjourn_json::values::{backoff, delay_ms, header, retention_ms};
+use adjourn_json::values::{backoff, header, retention_ms};
 use adjourn_types::{AttributesBuilder, Backoff, When};
 
-/// Headers, expiry, retries and retention.
+/// Headers, retries and retention.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsArgs {
     /// How long to remember the job and its key after it was finished, for example 1d; up to 30d
@@ -15,9 +15,6 @@ pub(crate) struct SettingsArgs {
     /// A header of the job; may be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
-    /// Drop the job if it is not finished this long from now, for example 10m
-    #[arg(long, value_name = "DURATION", value_parser = delay_ms)]
-    pub(crate) expires: Option<u64>,
     /// Bury the job after this many failed attempts; the default is that of its topic or of the server
     #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
     pub(crate) attempts_max: Option<u32>,
@@ -27,14 +24,14 @@ pub(crate) struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// The settings that were given.
-    pub(crate) fn attributes(&self) -> AttributesBuilder {
+    /// The settings that were given, and when the job expires.
+    pub(crate) fn attributes(&self, expires_after_ms: Option<u64>) -> AttributesBuilder {
         let mut attributes = AttributesBuilder::default();
         for (name, value) in &self.headers {
             attributes = attributes.header(name, value);
         }
-        if let Some(retention_ms) = self.expires {
-            attributes = attributes.expires(When::After(retention_ms));
+        if let Some(delay_ms) = expires_after_ms {
+            attributes = attributes.expires(When::After(delay_ms));
         }
         if let Some(attempts) = self.attempts_max {
             attributes = attributes.attempts_max(attempts);

@@ -11,7 +11,7 @@ use super::super::fields::{
     Delay, Field, Span, SpanMs, Time, TimeMs, schema, schema_ms, schema_time_ms, when,
 };
 use super::super::input::{JsonBody, Number, Part, Parts2};
-use super::super::problem::{Place, Problem, ProblemJson};
+use super::super::problem::{Problem, ProblemJson};
 use super::{Answer, ok, version};
 use adjourn_json::{ChangedJson, JobJson};
 use adjourn_protocol::{Changed, JobRef, JobReport, Request};
@@ -54,10 +54,7 @@ async fn shown(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer
 
 /// A change that does not check the job's version.
 async fn changed(caller: &Caller, request: Request, headers: &HeaderMap) -> Answer {
-    if version::if_match(headers)?.is_some() {
-        let detail = "only reschedule and edit check it: leave it out";
-        return Err(Problem::at(Place::Header("If-Match".to_owned()), detail));
-    }
+    version::no_if_match(headers, "only reschedule and edit check it: leave it out")?;
     change(caller, request).await
 }
 

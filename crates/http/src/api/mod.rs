@@ -11,8 +11,11 @@ mod leases;
 mod list;
 mod new_job;
 mod page;
+mod preview;
 mod push;
 mod raw_job;
+mod schedule_rules;
+mod schedules;
 mod server;
 mod test_clock;
 mod topics;
@@ -56,6 +59,12 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(topics::resume))
         .routes(routes!(topics::kick))
         .routes(routes!(topics::peek))
+        .routes(routes!(schedules::list))
+        .routes(routes!(schedules::show, schedules::set, schedules::delete))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::run))
+        .routes(routes!(preview::preview))
         .routes(routes!(call_backs::attempts))
         .routes(routes!(call_backs::check))
         .routes(routes!(events::events))

@@ -225,6 +225,20 @@ impl NewJobJson<'_> {
         }
     }
 
+    /// The fields that jobs of a schedule do not have, because the schedule decides about them, and whether they are given.
+    pub(super) fn of_one_job(&self) -> [(&'static str, bool); 8] {
+        [
+            ("key", self.key.is_some()),
+            ("delay", self.delay.is_some()),
+            ("delay_ms", self.delay_ms.is_some()),
+            ("due", self.due.is_some()),
+            ("due_ms", self.due_ms.is_some()),
+            ("if_exists", self.if_exists.is_some()),
+            ("postpone_max", self.postpone_max.is_some()),
+            ("postpone_max_ms", self.postpone_max_ms.is_some()),
+        ]
+    }
+
     fn due(&self) -> Result<When, Problem> {
         let (delay, due) = ((self.delay.as_ref(), self.delay_ms.as_ref()), (self.due.as_ref(), self.due_ms));
         Ok(when(delay, due)?.unwrap_or(When::After(0)))

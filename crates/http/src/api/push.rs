@@ -6,6 +6,7 @@ use std::num::NonZeroU128;
 use axum::extract::Request;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
 use ring::digest::{SHA256, digest};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -375,11 +376,15 @@ fn one(result: PushResult) -> Answer {
         _ => return Err(ErrorReply::new(ErrorCode::Unknown, about(ErrorCode::Unknown)).into()),
     };
     let status = if pushed.result == "pushed" { StatusCode::CREATED } else { StatusCode::OK };
-    let mut response = json(status, &pushed)?;
-    if let Ok(place) = HeaderValue::from_str(&format!("/v1/jobs/{}", pushed.id)) {
-        response.headers_mut().insert(LOCATION, place);
+    Ok(located(json(status, &pushed)?, pushed.id))
+}
+
+/// Adds the place of a job to an answer.
+pub(super) fn located(mut answer: Response, job: u64) -> Response {
+    if let Ok(place) = HeaderValue::from_str(&format!("/v1/jobs/{job}")) {
+        answer.headers_mut().insert(LOCATION, place);
     }
-    Ok(response)
+    answer
 }
 
 impl OutcomeJson {

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::Args;
 
-use super::exit::{Exit, Failure};
-use super::output::print;
+use super::choices::DstArg;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::usage::whole;
-use adjourn_calendar::{Calendar, Dst, Recurrence, SYSTEM_ZONES, ZoneData};
+use adjourn_calendar::{Calendar, Recurrence, SYSTEM_ZONES, ZoneData};
 use adjourn_json::values::{time_of_people, time_text};
 use adjourn_types::Millis;
 
@@ -18,21 +19,14 @@ Prints each time in UTC and in the zone, and which zone data was used.
 Example:
   adjourn schedule next '0 9 * * 1-5' --zone Europe/Berlin
   adjourn schedule next '@every 90m' --from 2027-03-28T00:00:00Z --count 3
-  adjourn schedule next '30 2 * * *' --zone Europe/Berlin --dst literal";
-
-/// Show when a schedule would fire.
-#[derive(Debug, Subcommand)]
-#[command(after_help = NEXT_EXAMPLE)]
-pub(super) enum ScheduleCommand {
-    /// Show the next times of a cron expression or an interval
-    Next(NextArgs),
-}
+  adjourn schedule next '30 2 * * *' --zone Europe/Berlin --dst literal
+  adjourn schedule next '@at 2030-12-24T18:00:00Z 2030-12-31T23:00:00Z'";
 
 /// What `adjourn schedule next` is told.
 #[derive(Debug, Args)]
 #[command(after_help = NEXT_EXAMPLE)]
-pub(super) struct NextArgs {
-    /// A cron expression of five or six fields, @daily and the like, or @every with a duration
+pub(crate) struct NextArgs {
+    /// A cron expression of five or six fields, @daily and the like, @every with a duration, or @at with times
     #[arg(value_name = "WHEN")]
     when: String,
     /// The time zone of a cron expression
@@ -49,26 +43,8 @@ pub(super) struct NextArgs {
     count: u32,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DstArg {
-    /// As cron: a skipped time fires after the gap, a repeated one fires once
-    Vixie,
-    /// A skipped time does not fire, a repeated one fires twice
-    Literal,
-}
-
-impl From<DstArg> for Dst {
-    fn from(mode: DstArg) -> Self {
-        match mode {
-            DstArg::Vixie => Self::Vixie,
-            DstArg::Literal => Self::Literal,
-        }
-    }
-}
-
-/// Runs `adjourn schedule`.
-pub(super) fn run(command: &ScheduleCommand) -> Result<(), Failure> {
-    let ScheduleCommand::Next(args) = command;
+/// Runs `adjourn schedule next`.
+pub(super) fn run(args: &NextArgs) -> Result<(), Failure> {
     let usage = |error: &dyn std::error::Error| Failure::new(Exit::Usage, error.to_string());
     let from = args.from.unwrap_or_else(now);
     let zones = ZoneData::newest(Path::new(SYSTEM_ZONES));
@@ -86,8 +62,9 @@ pub(super) fn run(command: &ScheduleCommand) -> Result<(), Failure> {
     })
 }
 
+/// The time of this machine.
 #[expect(clippy::disallowed_methods, reason = "the command begins at the time of this machine")]
-fn now() -> Millis {
+pub(super) fn now() -> Millis {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,0 +1,284 @@
+//! Schedules: set, show, list, pause, resume, run, delete.
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::super::caller::Caller;
+use super::super::connection::connection;
+use super::super::fields::{Field, ScheduleName, Whole, schema, schema_limit};
+use super::super::input::{self, Part, Parts2, QueryOf};
+use super::super::problem::{Place, Problem, ProblemJson};
+use super::page::{Conditions, Cursor, CursorError};
+use super::push::{bytes_max, located};
+use super::schedule_rules::NewScheduleJson;
+use super::{Answer, done, json, ok, version};
+use adjourn_json::ScheduleJson;
+use adjourn_json::values::time_text;
+use adjourn_protocol::{
+    ListedSchedule, Request as Asked, ScheduleList, ScheduleRan, ScheduleReport, ScheduleSet, Scheduled,
+};
+use adjourn_types::limits::SCHEDULES_LISTED_MAX;
+use adjourn_types::{JobId, TopicName};
+
+const LIMIT_MAX: u64 = SCHEDULES_LISTED_MAX as u64;
+/// The default number of schedules on a page.
+const LIMIT_DEFAULT: u32 = 100;
+/// What is told about a version that would not be checked.
+const UNCHECKED: &str = "only PUT checks it: leave it out";
+
+/// Which schedules of a topic.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SchedulesQuery {
+    /// Schedules whose names begin with this text.
+    prefix: Option<String>,
+    /// Schedules that are paused, or those that are not.
+    paused: Option<bool>,
+    /// At most this many schedules.
+    #[param(schema_with = schema_limit::<LIMIT_MAX, LIMIT_DEFAULT>, required = false)]
+    limit: Option<Whole<1, LIMIT_MAX>>,
+    /// The cursor of the page before, with the same conditions.
+    #[param(schema_with = schema::<Cursor>, required = false)]
+    cursor: Option<Field<Cursor>>,
+}
+
+/// A page of schedules.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Schedules)]
+pub(super) struct SchedulesJson<'a> {
+    /// In the order in which they were made. There may be none, and more on the next page.
+    schedules: Vec<ScheduleJson<'a>>,
+    /// For the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+}
+
+/// A schedule that was set.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SetSchedule)]
+pub(super) struct ScheduledJson {
+    /// Its id.
+    id: u64,
+    /// How often it was set.
+    version: u32,
+    /// Its next instant; absent if there is none any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    next: Option<String>,
+}
+
+/// A job that a schedule pushed.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScheduleRan)]
+pub(super) struct RanJson {
+    /// Its id.
+    job: u64,
+}
+
+/// List a topic's schedules
+#[utoipa::path(
+    get,
+    path = "/v1/topics/{topic}/schedules",
+    operation_id = "list_schedules",
+    tag = "schedules",
+    params(("topic" = String, Path, description = "The topic"), SchedulesQuery),
+    responses(
+        (status = 200, description = "A page of schedules", body = SchedulesJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn list(
+    caller: Caller,
+    Part(topic): Part<TopicName>,
+    QueryOf(query): QueryOf<SchedulesQuery>,
+) -> Answer {
+    let SchedulesQuery { prefix, paused, limit, cursor } = query;
+    let limit = limit.map_or(LIMIT_DEFAULT, Whole::narrow);
+    let conditions = Conditions::of(format!("schedules of {topic}: {paused:?} {prefix:?}").as_bytes());
+    let after = conditions.open(cursor).map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let is_whole = prefix.is_none() && paused.is_none();
+    // The queue knows no conditions: a page of its own is searched for schedules that meet them.
+    let schedules_max = if is_whole { limit } else { SCHEDULES_LISTED_MAX };
+    let asked = ScheduleList { topic, after: id_of(&after)?, schedules_max };
+    let found: Vec<ListedSchedule> = caller.ask(Asked::ScheduleList(asked)).await?;
+    let meets = |one: &&ListedSchedule| {
+        let has_prefix = prefix.as_ref().is_none_or(|prefix| one.name.starts_with(prefix.as_str()));
+        has_prefix && paused.is_none_or(|paused| paused == one.state.paused.is_some())
+    };
+    let mut rest = found.iter().filter(meets).peekable();
+    let page: Vec<&ListedSchedule> = rest.by_ref().take(limit as usize).collect();
+    let end = if rest.peek().is_some() {
+        page.last().copied()
+    } else {
+        found.last().filter(|_| found.len() >= schedules_max as usize)
+    };
+    let end = end.map(|one| one.state.id.0.to_be_bytes().to_vec()).unwrap_or_default();
+    let schedules = page.into_iter().map(ScheduleJson::listed).collect();
+    ok(&SchedulesJson { schedules, cursor: conditions.cursor(&end) })
+}
+
+/// The schedule at which a page ended; none before the first page.
+fn id_of(after: &[u8]) -> Result<JobId, Problem> {
+    if after.is_empty() {
+        return Ok(JobId(0));
+    }
+    let bytes = after
+        .try_into()
+        .map_err(|_| Problem::at(Place::Parameter("cursor".to_owned()), CursorError.to_string()))?;
+    Ok(JobId(u64::from_be_bytes(bytes)))
+}
+
+/// Show a schedule
+///
+/// The `ETag` is that of its content: it changes when the schedule is set, and not when it fires.
+#[utoipa::path(
+    get,
+    path = "/v1/topics/{topic}/schedules/{name}",
+    operation_id = "show_schedule",
+    tag = "schedules",
+    params(("topic" = String, Path, description = "The topic"), ("name" = String, Path, description = "The schedule's name")),
+    responses(
+        (status = 200, description = "The schedule, and what it did last", body = ScheduleJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn show(
+    caller: Caller,
+    Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+) -> Answer {
+    let asked = Asked::ScheduleShow { topic: topic.clone(), name: name.clone() };
+    let report: ScheduleReport = caller.ask(asked).await?;
+    let shown = ok(&ScheduleJson::of(topic.as_str(), &name, &report))?;
+    Ok(version::tagged(shown, version::tag_of(report.state.version.into())))
+}
+
+/// Create or replace a schedule
+///
+/// The whole content is replaced: what is left out gets its default. The history, the count of instants that fired, and a pause stay. With `If-Match`,
+/// only if the schedule was not set since its `ETag` was shown; with `If-None-Match: *`, only if there is none.
+#[utoipa::path(
+    put,
+    path = "/v1/topics/{topic}/schedules/{name}",
+    operation_id = "set_schedule",
+    tag = "schedules",
+    params(
+        ("topic" = String, Path, description = "The topic; it is created if it is new"),
+        ("name" = String, Path, description = "The schedule's name, unique in the topic"),
+        ("If-Match" = Option<String>, Header, description = "The schedule's ETag"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: the schedule must be new"),
+    ),
+    request_body = NewScheduleJson,
+    responses(
+        (status = 201, description = "It is new", body = ScheduledJson, content_type = "application/json"),
+        (status = 200, description = "It was replaced", body = ScheduledJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn set(
+    caller: Caller,
+    headers: HeaderMap,
+    Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+    request: Request,
+) -> Answer {
+    let connection = connection(request.extensions())?;
+    input::check_json(&headers)?;
+    let if_version = version::if_version(&headers)?;
+    let text = input::read(request.into_body(), bytes_max(&caller), &connection).await?;
+    let (rules, template) = input::of_json::<NewScheduleJson<'_>>(&text)?.parts(caller.state().zones())?;
+    let set = ScheduleSet { topic, name, rules: Box::new(rules), template, if_version };
+    let Scheduled { schedule, version, next } = caller.ask(Asked::ScheduleSet(set)).await?;
+    let status = if version == 1 { StatusCode::CREATED } else { StatusCode::OK };
+    let shown = json(status, &ScheduledJson { id: schedule.0, version, next: next.map(time_text) })?;
+    Ok(version::tagged(shown, version::tag_of(version.into())))
+}
+
+/// Delete a schedule; its jobs stay
+#[utoipa::path(
+    delete,
+    path = "/v1/topics/{topic}/schedules/{name}",
+    operation_id = "delete_schedule",
+    tag = "schedules",
+    params(("topic" = String, Path, description = "The topic"), ("name" = String, Path, description = "The schedule's name")),
+    responses(
+        (status = 204, description = "Done"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn delete(
+    caller: Caller,
+    headers: HeaderMap,
+    Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+) -> Answer {
+    version::no_if_match(&headers, UNCHECKED)?;
+    done(&caller, Asked::ScheduleDelete { topic, name }).await
+}
+
+/// Pause a schedule
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/schedules/{name}/pause",
+    operation_id = "pause_schedule",
+    tag = "schedules",
+    params(("topic" = String, Path, description = "The topic"), ("name" = String, Path, description = "The schedule's name")),
+    responses(
+        (status = 204, description = "Done"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn pause(
+    caller: Caller,
+    headers: HeaderMap,
+    Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+) -> Answer {
+    version::no_if_match(&headers, UNCHECKED)?;
+    done(&caller, Asked::SchedulePause { topic, name }).await
+}
+
+/// Resume a schedule
+///
+/// `missed` says what happens to the instants that passed while it was paused.
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/schedules/{name}/resume",
+    operation_id = "resume_schedule",
+    tag = "schedules",
+    params(("topic" = String, Path, description = "The topic"), ("name" = String, Path, description = "The schedule's name")),
+    responses(
+        (status = 204, description = "Done"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn resume(
+    caller: Caller,
+    headers: HeaderMap,
+    Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+) -> Answer {
+    version::no_if_match(&headers, UNCHECKED)?;
+    done(&caller, Asked::ScheduleResume { topic, name }).await
+}
+
+/// Push a job of a schedule now
+///
+/// It does so also if an earlier job has not ended, or the schedule is paused. The next instant stays.
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/schedules/{name}/run",
+    operation_id = "run_schedule",
+    tag = "schedules",
+    params(("topic" = String, Path, description = "The topic"), ("name" = String, Path, description = "The schedule's name")),
+    responses(
+        (status = 201, description = "The job is on disk", body = RanJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn run(
+    caller: Caller,
+    headers: HeaderMap,
+    Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+) -> Answer {
+    version::no_if_match(&headers, UNCHECKED)?;
+    let ScheduleRan(JobId(job)) = caller.ask(Asked::ScheduleRun { topic, name }).await?;
+    Ok(located(json(StatusCode::CREATED, &RanJson { job })?, job))
+}
