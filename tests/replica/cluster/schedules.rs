@@ -3,7 +3,9 @@
 
 use std::num::NonZeroU32;
 
-use adjourn_protocol::{IfVersion, JobTemplate, Request, Response, ScheduleReport, ScheduleSet};
+use adjourn_protocol::{
+    Hello, IfVersion, JobTemplate, Request, Response, ScheduleReport, ScheduleSet, VERSION, VERSION_MIN,
+};
 use adjourn_types::{Fired, Firing, Millis, Missed, Overlap, ScheduleRules, SkipReason, TopicName};
 use proptest::prelude::*;
 
@@ -75,6 +77,8 @@ impl Queue {
         for name in [OFTEN, ONCE] {
             assert!(matches!(queue.ask(&set(name)), Response::Scheduled { version: 1, .. }));
         }
+        // Each has fired once, whatever happens to the clocks then.
+        queue.rig.pass(2 * SECOND_MS);
         queue
     }
 
@@ -86,7 +90,12 @@ impl Queue {
             if self.rig.leader() != Some(leader) {
                 continue;
             }
-            let client = self.rig.connect(leader);
+            let client = self.rig.open(leader);
+            let hello = Hello { version_min: VERSION_MIN, version_max: VERSION, ..Hello::default() };
+            if !matches!(self.rig.ask(leader, client, 0, Request::Hello(hello)), Response::Welcome(_)) {
+                // It leads no more, or does not serve yet.
+                continue;
+            }
             match self.rig.ask(leader, client, 1, request.clone()) {
                 Response::Error(error) if error.code.retryable() => {}
                 answer => return answer,
