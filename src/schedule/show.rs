@@ -11,7 +11,7 @@ use crate::connection::{ServerArgs, Session};
 use crate::exit::Failure;
 use crate::output::table::aligned;
 use crate::output::{plain_line, print, write_json};
-use adjourn_calendar::{SYSTEM_ZONES, ZoneData};
+use adjourn_calendar::{Recurrence, SYSTEM_ZONES, ZoneData};
 use adjourn_json::values::time_text;
 use adjourn_json::{FiringJson, ScheduleJson};
 use adjourn_protocol::{ListedSchedule, ScheduleReport, ScheduleState};
@@ -137,8 +137,7 @@ fn write_settings(out: &mut dyn Write, report: &ScheduleReport) -> io::Result<()
 
 /// The rules without the time from which an interval counts, if they have none: the server notes one with every schedule.
 fn shown(rules: &ScheduleRules) -> ScheduleRules {
-    let every = rules.when.trim_start().get(..6);
-    let is_interval = every.is_some_and(|begin| begin.eq_ignore_ascii_case("@every"));
+    let is_interval = matches!(Recurrence::parse(&rules.when, Millis(0)), Ok(Recurrence::Every(_)));
     ScheduleRules { origin: rules.origin.filter(|_| is_interval), ..rules.clone() }
 }
 

@@ -18,7 +18,7 @@ use list::Mutant;
 /// The number of mutants tried when none is named.
 const TRIED: usize = 6;
 /// What a build needs of the tree.
-const COPIED: [&str; 12] = [
+const COPIED: [&str; 13] = [
     "Cargo.lock",
     "Cargo.toml",
     "README.md",
@@ -27,6 +27,7 @@ const COPIED: [&str; 12] = [
     "clippy.toml",
     "cluster",
     "crates",
+    "docs",
     "protocol.md",
     "schema",
     "src",

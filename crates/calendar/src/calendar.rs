@@ -2,11 +2,12 @@
 
 use std::iter;
 
-use adjourn_types::{Dst, Millis};
+use adjourn_types::{Dst, Millis, ScheduleRules};
 
 use crate::dst;
-use crate::recurrence::Recurrence;
+use crate::recurrence::{Recurrence, RecurrenceError};
 use crate::zone::Zone;
+use crate::zone_data::{ZoneData, ZoneError};
 
 /// Everything that decides when a schedule fires.
 ///
@@ -25,6 +26,17 @@ pub struct Calendar {
     pub end: Option<Millis>,
 }
 
+/// Why the rules of a schedule do not say when it fires.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RulesError {
+    /// It has a faulty recurrence.
+    #[error(transparent)]
+    When(#[from] RecurrenceError),
+    /// It has an unknown zone.
+    #[error(transparent)]
+    Zone(#[from] ZoneError),
+}
+
 /// A firing as people read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firing {
@@ -38,6 +50,17 @@ impl Calendar {
     /// A calendar in UTC, without a first and a last instant.
     pub fn new(recurrence: Recurrence) -> Self {
         Self { recurrence, zone: Zone::utc(), dst: Dst::default(), start: None, end: None }
+    }
+
+    /// The calendar of a schedule with these rules. If they have no origin, an interval counts from `origin`.
+    pub fn of_rules(rules: &ScheduleRules, origin: Millis, zones: &ZoneData) -> Result<Self, RulesError> {
+        Ok(Self {
+            recurrence: Recurrence::parse(&rules.when, rules.origin.unwrap_or(origin))?,
+            zone: if rules.zone.is_empty() { Zone::utc() } else { zones.zone(&rules.zone)? },
+            dst: rules.dst,
+            start: rules.start,
+            end: rules.end,
+        })
     }
 
     /// The first firing after `instant`, not at it; `None` if it never fires again.

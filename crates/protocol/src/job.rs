@@ -5,14 +5,12 @@ use bytes::{Bytes, BytesMut};
 use super::decode_error::DecodeError;
 use super::layout::{frames, records};
 use super::response::{JobReport, Response};
-use super::wire::{self, Reader, key_bytes, some_text, text16};
+use super::wire::{self, Reader, key_bytes, some_text, text16, time, time_ms};
 use adjourn_types::{Attributes, BuryReason, JobHistory, JobId, JobState, Millis, SessionId};
 
 const NOT_BURIED: u8 = 0;
 /// The number of an unknown state.
 const STATE_UNKNOWN: u8 = u8::MAX;
-/// Stands for an unknown time.
-const NEVER: Millis = Millis(0);
 
 pub(super) fn encode_kicked(jobs: u32, out: &mut BytesMut) {
     frames::Kicked { jobs }.put(out);
@@ -26,7 +24,7 @@ pub(super) fn encode_report(report: &JobReport, out: &mut BytesMut) {
     let frame = frames::Job {
         shown: shown(report),
         past: past(&report.history),
-        finished_ms: known(report.history.finished),
+        finished_ms: time_ms(report.history.finished),
         version: report.version,
     };
     frame.put(out);
@@ -77,10 +75,10 @@ fn report_of_shown(shown: records::Shown<Bytes>) -> Result<JobReport, DecodeErro
 
 fn past(history: &JobHistory) -> records::Past<&[u8]> {
     records::Past {
-        pushed_ms: known(history.pushed),
-        reserved_first_ms: known(history.reserved_first),
-        reserved_last_ms: known(history.reserved_last),
-        edited_ms: known(history.edited),
+        pushed_ms: time_ms(history.pushed),
+        reserved_first_ms: time_ms(history.reserved_first),
+        reserved_last_ms: time_ms(history.reserved_last),
+        edited_ms: time_ms(history.edited),
         held_by: history.held_by.unwrap_or(SessionId::NONE).0,
         reason: text16(history.reason.as_deref().unwrap_or_default()),
     }
@@ -106,14 +104,6 @@ pub(super) fn listed(report: &JobReport) -> records::Listed<&[u8]> {
 pub(super) fn report_of_listed(listed: records::Listed<Bytes>) -> Result<JobReport, DecodeError> {
     let records::Listed { shown, body_bytes, past } = listed;
     Ok(JobReport { body_bytes, history: history_of(&past)?, ..report_of_shown(shown)? })
-}
-
-fn known(time: Option<Millis>) -> u64 {
-    time.unwrap_or(NEVER).0
-}
-
-fn time(ms: u64) -> Option<Millis> {
-    Some(Millis(ms)).filter(|time| *time != NEVER)
 }
 
 fn state_number(state: Option<JobState>) -> u8 {

@@ -244,6 +244,16 @@ pub(super) fn some_text(bytes: &[u8], field: &'static str) -> Result<Option<Stri
     if bytes.is_empty() { Ok(None) } else { text(bytes, field).map(Some) }
 }
 
+/// The milliseconds of a time; 0 stands for none.
+pub(super) fn time_ms(time: Option<Millis>) -> u64 {
+    time.unwrap_or_default().0
+}
+
+/// A time that is unknown, or not there, if it is 0.
+pub(super) fn time(ms: u64) -> Option<Millis> {
+    (ms != 0).then_some(Millis(ms))
+}
+
 /// A point in time from its two fields.
 pub(super) fn when(kind: u8, due_ms: u64) -> Result<When, DecodeError> {
     match kind {

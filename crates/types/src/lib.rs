@@ -39,7 +39,7 @@ pub use retry_defaults::RetryDefaults;
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
 pub use schedule::{
     Dst, Fired, Firing, JobEnd, Missed, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, SCHEDULE_MISSED_DEFAULT,
-    ScheduleBefore, ScheduleRules, SkipReason,
+    SCHEDULE_NAME_IN_KEY_BYTES_MAX, ScheduleBefore, ScheduleRules, SkipReason,
 };
 pub use secret::Secret;
 pub use template::{Piece, Placeholder, Template, TemplateError};

@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
+use super::limits::KEY_BYTES_MAX;
 use super::{JobId, Key, Millis};
 
 /// Most entries in the history of a schedule.
@@ -105,6 +106,21 @@ pub struct ScheduleRules {
     /// For people.
     pub note: String,
 }
+
+impl ScheduleRules {
+    /// The key of the job of an instant: that of the rules, or the name with the instant.
+    pub fn key_of(&self, name: &str, instant: Millis) -> Option<Key> {
+        self.key.clone().or_else(|| Key::new(format!("{name}@{}", instant.0).into()).ok())
+    }
+
+    /// True if a schedule of this name has room for its instants in the keys of its jobs.
+    pub fn has_room_for_keys(&self, name: &str) -> bool {
+        self.key.is_some() || name.len() <= SCHEDULE_NAME_IN_KEY_BYTES_MAX
+    }
+}
+
+/// The longest name, in bytes, that fits into a key with `@` and any instant in milliseconds.
+pub const SCHEDULE_NAME_IN_KEY_BYTES_MAX: usize = KEY_BYTES_MAX - 21;
 
 /// How many missed instants are fired late with [`Missed::All`], unless the rules say it.
 pub const SCHEDULE_MISSED_DEFAULT: u32 = 100;

@@ -12,10 +12,9 @@ use toml::{Table, Value};
 
 use crate::exit::{Exit, Failure};
 use crate::schedule::arguments::ScheduleArgs;
-use adjourn_calendar::{Calendar, Recurrence, ZoneData};
+use adjourn_calendar::{Calendar, RulesError, ZoneData};
 use adjourn_protocol::ScheduleSet;
 use adjourn_server::config::{nearest, toml_reason};
-use adjourn_types::limits::KEY_BYTES_MAX;
 use adjourn_types::{Millis, ScheduleRules};
 
 /// The key of the tables.
@@ -24,8 +23,6 @@ const SCHEDULE: &str = "schedule";
 const HEADERS: &str = "headers";
 /// Keys that each entry has.
 const REQUIRED: [&str; 3] = ["topic", "name", "when"];
-/// Bytes of the key that a job gets from its time: `@`, and the time in milliseconds.
-const KEY_OF_TIME_BYTES: usize = 21;
 
 /// An entry as options.
 #[derive(Debug, Parser)]
@@ -182,7 +179,7 @@ fn reason(error: &clap::Error, command: &clap::Command) -> String {
 /// Refuses what a server would refuse of any schedule.
 fn check(set: &ScheduleSet, zones: &ZoneData) -> Result<(), String> {
     calendar(&set.rules, zones, Millis(0))?;
-    if set.rules.key.is_none() && set.name.len() + KEY_OF_TIME_BYTES > KEY_BYTES_MAX {
+    if !set.rules.has_room_for_keys(&set.name) {
         return Err("its name is too long for the keys of its jobs: give a shorter one, or a key".to_owned());
     }
     Ok(())
@@ -190,14 +187,9 @@ fn check(set: &ScheduleSet, zones: &ZoneData) -> Result<(), String> {
 
 /// When a schedule fires. An interval without an origin counts from `origin`.
 pub(super) fn calendar(rules: &ScheduleRules, zones: &ZoneData, origin: Millis) -> Result<Calendar, String> {
-    let zone = if rules.zone.is_empty() { "UTC" } else { &rules.zone };
-    let origin = rules.origin.unwrap_or(origin);
-    Ok(Calendar {
-        recurrence: Recurrence::parse(&rules.when, origin).map_err(|error| format!("when: {error}"))?,
-        zone: zones.zone(zone).map_err(|error| format!("zone: {error}"))?,
-        dst: rules.dst,
-        start: rules.start,
-        end: rules.end,
+    Calendar::of_rules(rules, origin, zones).map_err(|error| match error {
+        RulesError::When(error) => format!("when: {error}"),
+        RulesError::Zone(error) => format!("zone: {error}"),
     })
 }
 

@@ -9,7 +9,7 @@ use crate::codes::bits::schedule_marks;
 use crate::codes::choices::{fired, paused};
 use crate::decode_error::DecodeError;
 use crate::layout::{frames, records};
-use crate::wire::{self, Reader, key_bytes, mark, text, text8, text16};
+use crate::wire::{self, Reader, key_bytes, mark, text, text8, text16, time, time_ms};
 use adjourn_types::{
     Attributes, Dst, Fired, Firing, JobEnd, JobId, Millis, Missed, Overlap, PausedBy, ScheduleRules,
     SkipReason,
@@ -31,9 +31,9 @@ pub fn decode_rules(bytes: &Bytes) -> Result<ScheduleRules, DecodeError> {
 
 pub(super) fn rules_record(rules: &ScheduleRules) -> records::ScheduleRules<&[u8]> {
     records::ScheduleRules {
-        origin_ms: ms(rules.origin),
-        start_ms: ms(rules.start),
-        end_ms: ms(rules.end),
+        origin_ms: time_ms(rules.origin),
+        start_ms: time_ms(rules.start),
+        end_ms: time_ms(rules.end),
         count: rules.count.map_or(0, NonZeroU64::get),
         window_ms: rules.window_ms.map_or(0, NonZeroU64::get),
         missed_max: rules.missed_max.map_or(0, NonZeroU32::get),
@@ -91,7 +91,7 @@ fn template_of(record: records::JobTemplate<Bytes>) -> Result<JobTemplate, Decod
 fn state_record(state: &ScheduleState) -> records::ScheduleState {
     records::ScheduleState {
         schedule: state.id.0,
-        next_ms: ms(state.next),
+        next_ms: time_ms(state.next),
         fired: state.fired,
         version: state.version,
         running: state.running,
@@ -168,7 +168,7 @@ fn firing_of(record: &records::Firing) -> Option<Firing> {
 }
 
 pub(crate) fn encode_scheduled(schedule: JobId, version: u32, next: Option<Millis>, out: &mut BytesMut) {
-    frames::Scheduled { schedule: schedule.0, version, next_ms: ms(next) }.put(out);
+    frames::Scheduled { schedule: schedule.0, version, next_ms: time_ms(next) }.put(out);
 }
 
 pub(crate) fn decode_scheduled(reader: &mut Reader<'_>) -> Result<(JobId, u32, Option<Millis>), DecodeError> {
@@ -219,13 +219,4 @@ pub(crate) fn decode_list(reader: &mut Reader<'_>) -> Result<Vec<ListedSchedule>
         })
     })?;
     Ok(page.schedules)
-}
-
-fn ms(time: Option<Millis>) -> u64 {
-    time.map_or(0, |time| time.0)
-}
-
-/// A time; 0 stands for none.
-fn time(ms: u64) -> Option<Millis> {
-    (ms != 0).then_some(Millis(ms))
 }

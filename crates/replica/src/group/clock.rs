@@ -122,6 +122,11 @@ impl LeaderClock {
         self.stamp_us.saturating_add_signed(self.offset_ms.saturating_mul(1000))
     }
 
+    /// The same in milliseconds.
+    pub(crate) fn wall(&self) -> Millis {
+        Millis(self.wall_us() / 1000)
+    }
+
     /// True if this node has led, or followed a leader, since its start.
     pub(super) fn is_set(&self) -> bool {
         self.is_set

@@ -14,7 +14,6 @@ use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::{Asker, Connections};
 use crate::refusals::{retry_later, stopping};
-use crate::stopping::Stop;
 use adjourn_engine::{Engine, Listed, Listing};
 use adjourn_protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, Response};
 use adjourn_storage::{StorageError, Walk};
@@ -324,13 +323,10 @@ impl Passes {
 
     /// The error if this connection may not begin another pass now.
     pub(super) fn refusal(&self, node: &Node, connection: ConnectionId) -> Option<ErrorReply> {
-        if node.stop != Stop::No {
-            return Some(stopping());
-        }
         let many =
             "this connection waits for as many lists, counts and peeks as it may: wait for some of them";
         let is_full = self.count_of(connection) >= PASSES_PER_CONNECTION_MAX;
-        is_full.then(|| retry_later(ErrorCode::Busy, many, 100))
+        node.stopping().or_else(|| is_full.then(|| retry_later(ErrorCode::Busy, many, 100)))
     }
 
     /// Refuses all requests that wait for a pass: this node is stopping.

@@ -10,8 +10,6 @@ use super::proposals::{Proposals, Reply};
 use crate::group::Group;
 use crate::node::Node;
 use crate::node::connections::Asker;
-use crate::refusals::stopping;
-use crate::stopping::Stop;
 use adjourn_engine::{BulkChange, Command, Conditions, JobStore as _, KeyedJob, Listed};
 use adjourn_protocol::{Bulk, Change, ErrorCode, ErrorReply, Response};
 use adjourn_storage::{Records, StorageError};
@@ -65,11 +63,7 @@ pub(super) fn propose(
         node.connections.send(asker, nothing(cursor));
         return true;
     }
-    if node.stop != Stop::No {
-        node.connections.refuse(asker, stopping());
-        return false;
-    }
-    if let Some(refusal) = proposals.refusal(node) {
+    if let Some(refusal) = node.stopping().or_else(|| proposals.refusal(node)) {
         node.connections.refuse(asker, refusal);
         return false;
     }

@@ -10,9 +10,8 @@ use super::proposals::Reply;
 use crate::group::Group;
 use crate::node::Node;
 use crate::node::connections::Asker;
-use crate::refusals::{not_every_member, stopping};
+use crate::refusals::not_every_member;
 use crate::selects::{at_least, select_job};
-use crate::stopping::Stop;
 use adjourn_engine::{Command, EditedRecord, JobEdit, Record};
 use adjourn_protocol::{Edit, ErrorCode, ErrorReply, RequestOpcode};
 use adjourn_storage::StorageError;
@@ -74,9 +73,8 @@ impl Leader {
 
     /// The error if the edit cannot be accepted now. A new record takes room as a push does.
     fn no_room_for_edit(&self, node: &Node, edit: &Edit) -> Option<ErrorReply> {
-        if node.stop != Stop::No {
-            return Some(stopping());
-        }
-        if edit.changes_record() { self.no_room_for_jobs(node) } else { self.proposals.refusal(node) }
+        let no_room =
+            || if edit.changes_record() { self.no_room_for_jobs(node) } else { self.proposals.refusal(node) };
+        node.stopping().or_else(no_room)
     }
 }

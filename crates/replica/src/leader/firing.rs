@@ -9,18 +9,17 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use super::Leader;
 use super::proposals::Reply;
-use super::schedules::{Template, calendar, template, unreadable_rules};
+use super::schedules::{Template, template, unreadable_rules};
 use crate::group::Group;
 use crate::io::Notice;
 use crate::node::Node;
 use crate::node::connections::Asker;
-use crate::refusals::stopping;
 use crate::stopping::Stop;
-use adjourn_calendar::{CatchUp, Decision, jitter_ms};
+use adjourn_calendar::{Calendar, CatchUp, Decision, jitter_ms};
 use adjourn_engine::{Command, JobTemplate, NewFiring, ScheduleView, SkippedInstants, Tick};
 use adjourn_protocol::Response;
 use adjourn_storage::StorageError;
-use adjourn_types::{JobId, Key, Millis, Overlap, SCHEDULE_MISSED_DEFAULT, ScheduleRules, SkipReason};
+use adjourn_types::{JobId, Key, Overlap, SCHEDULE_MISSED_DEFAULT, ScheduleRules, SkipReason};
 
 /// Most schedules about which one turn decides.
 const FIRED_PER_TURN_MAX: usize = 256;
@@ -107,24 +106,22 @@ impl Leader {
         for schedule in due {
             let view = group.state.engine.schedule(schedule);
             let Some(view) = view.filter(|_| self.fires(node) && group.work_done() < until) else { break };
-            let template = template(group, &view);
-            let decision = match &template {
-                Ok(template) => decide(node, group, &view, template),
-                // A client that asks for it is told, too. Other schedules go on.
-                Err(error) => Err(error.to_string()),
-            };
-            let skipped = decision.as_ref().map_or(0, |decision| {
-                decision.skipped.map_or(0, |skipped| skipped.instants) + decision.fire.len() as u64
-            });
-            group.work.count(1 + skipped / INSTANTS_PER_UNIT);
-            match (template, decision) {
-                (Ok(template), Ok(decision)) => self.fire(node, group, &view, &template, &decision),
-                (_, Err(why)) => {
+            group.work.count(1);
+            // A client that asks for what cannot be read is told, too. Other schedules go on.
+            let template = template(group, &view).map_err(|error| error.to_string());
+            let decided =
+                template.and_then(|template| Ok((decide(node, group, &view, &template)?, template)));
+            match decided {
+                Ok((decision, template)) => {
+                    let skipped = decision.skipped.map_or(0, |skipped| skipped.instants);
+                    group.work.count((skipped + decision.fire.len() as u64) / INSTANTS_PER_UNIT);
+                    self.fire(node, group, &view, &template, &decision);
+                }
+                Err(why) => {
                     if self.firings.cannot_read(view.id, node.now_us) {
                         node.notices.push(Notice::ScheduleUnreadable { schedule: view.id, why });
                     }
                 }
-                (Err(_), Ok(_)) => {}
             }
         }
     }
@@ -140,7 +137,8 @@ impl Leader {
     ) {
         let (Some(instant), Some(rules)) = (view.next, &template.rules) else { return };
         self.firings.in_flight.insert(view.id);
-        let keys: Vec<_> = decision.fire.iter().map(|instant| key_of(template, *instant)).collect();
+        let keys: Vec<_> =
+            decision.fire.iter().map(|instant| rules.key_of(&template.name, *instant)).collect();
         let jobs = decision.fire.iter().zip(&keys).map(|(instant, key)| {
             let late_ms = jitter_ms(&template.name, *instant, rules.jitter_ms.into());
             NewFiring { instant: *instant, due: instant.after(late_ms), key: key.as_ref().map(Key::as_bytes) }
@@ -152,7 +150,7 @@ impl Leader {
             instants: skipped.instants,
             reason: if view.is_held { SkipReason::Overlap } else { SkipReason::Missed },
         });
-        let now = wall(group);
+        let now = group.state.clock.wall();
         let due = firings.iter().filter(|firing| firing.due <= now).count() as u64;
         if due > 0 {
             self.proposals.add_fresh(view.topic, due);
@@ -179,13 +177,13 @@ impl Leader {
         asker: Asker,
         view: &ScheduleView,
     ) -> Result<Option<Response>, StorageError> {
-        let refusal = (node.stop != Stop::No).then(stopping).or_else(|| self.no_room_for_jobs(node));
+        let refusal = node.stopping().or_else(|| self.no_room_for_jobs(node));
         if let Some(refusal) = refusal {
             return Ok(Some(Response::Error(refusal)));
         }
         let template = template(group, view)?;
         let Some(rules) = &template.rules else { return Ok(Some(Response::Error(unreadable_rules()))) };
-        let now = wall(group);
+        let now = group.state.clock.wall();
         // Without a key of its own: the usual one belongs to an instant.
         let firing = NewFiring { instant: now, due: now, key: rules.key.as_ref().map(Key::as_bytes) };
         self.proposals.add_fresh(view.topic, 1);
@@ -201,11 +199,6 @@ impl Leader {
     }
 }
 
-/// The wall clock as the state sees it.
-fn wall(group: &Group) -> Millis {
-    Millis(group.state.clock.wall_us() / 1000)
-}
-
 /// At how many instants a schedule may still push a job.
 fn left(rules: &ScheduleRules, view: &ScheduleView) -> Option<u64> {
     rules.count.map(|count| count.get().saturating_sub(view.fired))
@@ -216,8 +209,9 @@ fn decide(node: &Node, group: &Group, view: &ScheduleView, template: &Template) 
     let rules = rules.as_ref().ok_or("this version cannot read them")?;
     let instant = view.next.ok_or("it has no next instant")?;
     // The state says that it has come: this node's clock may have been set back since.
-    let now = wall(group).max(instant);
-    let calendar = calendar(rules, &node.config.zones)?;
+    let now = group.state.clock.wall().max(instant);
+    let calendar =
+        Calendar::of_rules(rules, instant, &node.config.zones).map_err(|error| error.to_string())?;
     if view.is_held {
         return Ok(calendar.decide_held(instant, now));
     }
@@ -233,10 +227,4 @@ fn decide(node: &Node, group: &Group, view: &ScheduleView, template: &Template) 
         },
     };
     Ok(calendar.decide(instant, now, &catch_up, left(rules, view)))
-}
-
-/// The key of the job of an instant: that of the rules, or the name with the instant.
-fn key_of(template: &Template, instant: Millis) -> Option<Key> {
-    let own = template.rules.as_ref().and_then(|rules| rules.key.clone());
-    own.or_else(|| Key::new(format!("{}@{}", template.name, instant.0).into()).ok())
 }

@@ -217,9 +217,9 @@ impl Leader {
     pub(super) fn has_more_to_do(&self, node: &Node, group: &Group) -> bool {
         let reads = self.reads.any_ready(group.applied.0);
         // A BULK finds its jobs after the entries of its turn were proposed.
-        let commands = self.proposals.any_waiting() && self.may_propose(node, group);
-        let firings = self.may_propose(node, group) && self.may_fire(node, group);
-        reads || commands || firings || self.passes.are_any() || self.may_go_on_advancing(node, group)
+        let commands =
+            self.may_propose(node, group) && (self.proposals.any_waiting() || self.may_fire(node, group));
+        reads || commands || self.passes.are_any() || self.may_go_on_advancing(node, group)
     }
 
     /// True if another request can be taken now.

@@ -12,10 +12,9 @@ use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::{Asker, Phase};
 use crate::node::push_parts::PushParts;
-use crate::refusals::{not_every_member, retry_later, stopping};
+use crate::refusals::{not_every_member, retry_later};
 use crate::rights::check_rights;
 use crate::selects::{at_least, at_least_ms, select_job};
-use crate::stopping::Stop;
 use adjourn_engine::Command;
 use adjourn_protocol::{
     ErrorCode, ErrorReply, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, TopicSet,
@@ -362,10 +361,8 @@ impl Replica {
 
     /// The error for any request while this node accepts none.
     fn not_now(&self) -> Option<ErrorReply> {
-        if self.node.stop != Stop::No {
-            return Some(stopping());
-        }
-        self.leader.is_none().then(|| self.group.elsewhere(&self.node))
+        let elsewhere = || self.leader.is_none().then(|| self.group.elsewhere(&self.node));
+        self.node.stopping().or_else(elsewhere)
     }
 }
 

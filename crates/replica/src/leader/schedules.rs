@@ -8,9 +8,7 @@ use super::proposals::Reply;
 use crate::group::Group;
 use crate::node::Node;
 use crate::node::connections::Asker;
-use crate::refusals::stopping;
-use crate::stopping::Stop;
-use adjourn_calendar::{Calendar, Recurrence, ZoneData};
+use adjourn_calendar::{Calendar, ZoneData};
 use adjourn_engine::{Command, NewSchedule, ScheduleView};
 use adjourn_protocol::schedule::{decode_rules, encode_rules};
 use adjourn_protocol::{
@@ -18,13 +16,10 @@ use adjourn_protocol::{
     ScheduleReport, ScheduleSet, ScheduleState,
 };
 use adjourn_storage::{StorageError, StoredRecord};
-use adjourn_types::limits::KEY_BYTES_MAX;
 use adjourn_types::{
-    Attributes, AttributesBuilder, JobId, Millis, ScheduleBefore, ScheduleRules, TopicName, tag,
+    Attributes, AttributesBuilder, JobId, Millis, SCHEDULE_NAME_IN_KEY_BYTES_MAX, ScheduleBefore,
+    ScheduleRules, TopicName, tag,
 };
-
-/// Bytes of the key that a job gets from an instant: `@`, and the instant in milliseconds.
-const KEY_OF_INSTANT_BYTES: usize = 21;
 
 /// The record of a schedule: its rules, and the attributes and the body of its jobs.
 pub(super) struct Template {
@@ -60,21 +55,16 @@ impl Leader {
                 Err(error) => Some(Response::Error(error)),
             },
             Request::ScheduleDelete { topic, name } => {
-                self.change_schedule(node, group, asker, (topic, name), |view| Command::ScheduleDelete {
-                    schedule: view.id,
-                })
+                let delete = |schedule| Command::ScheduleDelete { schedule };
+                self.change_schedule(node, group, asker, (topic, name), delete)
             }
             Request::SchedulePause { topic, name } => {
-                self.change_schedule(node, group, asker, (topic, name), |view| Command::SchedulePause {
-                    schedule: view.id,
-                    paused: true,
-                })
+                let pause = |schedule| Command::SchedulePause { schedule, paused: true };
+                self.change_schedule(node, group, asker, (topic, name), pause)
             }
             Request::ScheduleResume { topic, name } => {
-                self.change_schedule(node, group, asker, (topic, name), |view| Command::SchedulePause {
-                    schedule: view.id,
-                    paused: false,
-                })
+                let resume = |schedule| Command::SchedulePause { schedule, paused: false };
+                self.change_schedule(node, group, asker, (topic, name), resume)
             }
             other => unreachable!("{other:?} is not about a schedule"),
         };
@@ -91,12 +81,11 @@ impl Leader {
         group: &Group,
         asker: Asker,
         (topic, name): (&TopicName, &str),
-        command: impl FnOnce(&ScheduleView) -> Command<'static>,
+        command: impl FnOnce(JobId) -> Command<'static>,
     ) -> Option<Response> {
-        let refusal = (node.stop != Stop::No).then(stopping).or_else(|| self.proposals.refusal(node));
-        let found = refusal.map_or_else(|| find(group, topic, name), Err);
-        match found {
-            Ok(view) => self.proposals.add_command(node, group, &command(&view), Reply::Request(asker)),
+        let refusal = node.stopping().or_else(|| self.proposals.refusal(node));
+        match refusal.map_or_else(|| find(group, topic, name), Err) {
+            Ok(view) => self.proposals.add_command(node, group, &command(view.id), Reply::Request(asker)),
             Err(error) => return Some(Response::Error(error)),
         }
         None
@@ -114,7 +103,7 @@ impl Leader {
         asker: Asker,
         set: &ScheduleSet,
     ) -> Result<Option<Response>, StorageError> {
-        let refusal = (node.stop != Stop::No).then(stopping).or_else(|| self.no_room_for_jobs(node));
+        let refusal = node.stopping().or_else(|| self.no_room_for_jobs(node));
         let old = find(group, &set.topic, &set.name).ok();
         let before =
             old.as_ref().map(|old| ScheduleBefore { schedule: old.id, version: old.version, next: old.next });
@@ -128,7 +117,7 @@ impl Leader {
             }
             None => None,
         };
-        let now = Millis(group.state.clock.wall_us() / 1000);
+        let now = group.state.clock.wall();
         let rules = with_origin(&set.rules, old.as_ref().and_then(|(_, rules)| rules.as_ref()), now);
         let next = match next_instant(&rules, &node.config.zones, old.as_ref(), now) {
             Ok(next) => next,
@@ -154,9 +143,7 @@ impl Leader {
         self.firings.look_again();
         Ok(None)
     }
-}
 
-impl Leader {
     /// Tries once more to set a schedule that was fired or set meanwhile. One that was deleted stays so.
     pub(super) fn set_schedule_again(
         &mut self,
@@ -217,7 +204,7 @@ fn next_instant(
     old: Option<&(ScheduleView, Option<ScheduleRules>)>,
     now: Millis,
 ) -> Result<Option<Millis>, String> {
-    let calendar = calendar(rules, zones)?;
+    let calendar = Calendar::of_rules(rules, now, zones).map_err(|error| error.to_string())?;
     let timing = |rules: &ScheduleRules| (rules.when.clone(), rules.zone.clone(), rules.dst, rules.origin);
     let same = old.filter(|(_, old)| old.as_ref().is_some_and(|old| timing(old) == timing(rules)));
     let fired = old.map_or(0, |(view, _)| view.fired);
@@ -235,27 +222,13 @@ fn next_instant(
     Ok(next)
 }
 
-/// The calendar of some rules, or why they have none.
-pub(super) fn calendar(rules: &ScheduleRules, zones: &ZoneData) -> Result<Calendar, String> {
-    let zone = if rules.zone.is_empty() { "UTC" } else { &rules.zone };
-    let origin = rules.origin.unwrap_or_default();
-    Ok(Calendar {
-        recurrence: Recurrence::parse(&rules.when, origin).map_err(|error| error.to_string())?,
-        zone: zones.zone(zone).map_err(|error| error.to_string())?,
-        dst: rules.dst,
-        start: rules.start,
-        end: rules.end,
-    })
-}
-
 fn key_fits(rules: &ScheduleRules, name: &str) -> Result<(), ErrorReply> {
-    const NAME_BYTES_MAX: usize = KEY_BYTES_MAX - KEY_OF_INSTANT_BYTES;
-    if rules.key.is_some() || name.len() <= NAME_BYTES_MAX {
+    if rules.has_room_for_keys(name) {
         return Ok(());
     }
     let text = format!(
-        "a schedule with a name of more than {NAME_BYTES_MAX} bytes needs a key for its jobs: the name with the instant does not \
-         fit into one"
+        "a schedule with a name of more than {SCHEDULE_NAME_IN_KEY_BYTES_MAX} bytes needs a key for its jobs: the name with the \
+         instant does not fit into one"
     );
     Err(ErrorReply::new(ErrorCode::Invalid, text))
 }

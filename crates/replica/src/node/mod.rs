@@ -10,8 +10,9 @@ use crate::io::{ConnectionId, Notice, Now, Output, ReplicaConfig};
 use crate::node::connections::Connections;
 use crate::node::memory::Memory;
 use crate::node::peers::{CLOCKS_AGREE_MS, Peers};
+use crate::refusals::stopping;
 use crate::stopping::Stop;
-use adjourn_protocol::Response;
+use adjourn_protocol::{ErrorReply, Response};
 use adjourn_storage::StorageError;
 use adjourn_types::Millis;
 
@@ -74,6 +75,11 @@ impl Node {
         self.now_us = self.now_us.max(now.elapsed_us);
         self.queue_us = self.now_us;
         self.wall = now.wall;
+    }
+
+    /// The error for a request that comes while this node stops.
+    pub(super) fn stopping(&self) -> Option<ErrorReply> {
+        (self.stop != Stop::No).then(stopping)
     }
 
     /// The queue's clocks.

@@ -36,7 +36,7 @@ pub(super) fn records(schema: &Schema) -> String {
             .into_iter()
             .any(|side| schema.records_of(side).any(|used| used.name == record.name))
         {
-            record_codec(record, &mut out);
+            record_codec(schema, record, &mut out);
         }
     }
     out
@@ -61,9 +61,8 @@ pub(super) fn frames(schema: &Schema) -> String {
 /// The records that callers of the protocol have as they are: numbers alone.
 const PUBLIC: [&str; 1] = ["totals"];
 
-/// The records whose length other code asks for.
-const WITH_BYTES: [&str; 6] =
-    ["lease", "shown", "totals", "schedule_rules", "job_template", "schedule_state"];
+/// The records whose length code asks for that is written by hand.
+const WITH_BYTES: [&str; 1] = ["lease"];
 
 /// The type of a field that has one wherever it stands.
 fn plain(kind: &Kind) -> &'static str {
@@ -198,7 +197,17 @@ fn record_struct(schema: &Schema, record: &Record, out: &mut String) {
     }
 }
 
-fn record_codec(record: &Record, out: &mut String) {
+/// Whether a record has its length as a constant: frames ask for that of their parts.
+fn has_length(schema: &Schema, record: &str) -> bool {
+    let mut fields = schema.requests.iter().chain(&schema.responses).flat_map(|frame| &frame.fields);
+    let is_part = |field: &Field| match &field.kind {
+        Kind::Part(name) | Kind::Object(name) => name == record,
+        _ => false,
+    };
+    WITH_BYTES.contains(&record) || fields.any(is_part)
+}
+
+fn record_codec(schema: &Schema, record: &Record, out: &mut String) {
     let name = pascal(&record.name);
     let has_pieces = record.fields.iter().any(Field::is_piece);
     out.push('\n');
@@ -206,7 +215,7 @@ fn record_codec(record: &Record, out: &mut String) {
     let bytes = record.fixed_bytes();
     let open = if has_pieces { String::new() } else { record_take(record) };
     let _ = writeln!(out, "impl {name}{of_put} {{");
-    if WITH_BYTES.contains(&record.name.as_str()) {
+    if has_length(schema, &record.name) {
         let _ = write!(
             out,
             "    /// Bytes of the fixed part.\n    pub(crate) const FIXED_BYTES: usize = {bytes};\n\n"
