@@ -1,6 +1,7 @@
 //! Values in JSON and in queries, each checked as it is read: durations (`"15m"`), numbers of milliseconds under names that
 //! end in `_ms`, times (RFC 3339), numbers, topics, keys.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -94,6 +95,8 @@ pub(crate) enum JobKey {}
 pub(crate) struct ScheduleName(pub String);
 /// A lease.
 pub(crate) enum LeaseText {}
+/// A lease as it was sent: it may be malformed.
+pub(crate) enum SentLease {}
 /// Why a job is released or buried.
 pub(crate) enum Reason {}
 
@@ -242,6 +245,17 @@ impl Text for LeaseText {
 
     fn of_text(text: &str) -> Result<Lease, LeaseParseError> {
         text.parse()
+    }
+}
+
+impl Text for SentLease {
+    type Value = String;
+    type Error = Infallible;
+    const EXPECTED: &'static str = LeaseText::EXPECTED;
+    const EXAMPLE: &'static str = LeaseText::EXAMPLE;
+
+    fn of_text(text: &str) -> Result<String, Infallible> {
+        Ok(text.to_owned())
     }
 }
 

@@ -4,7 +4,6 @@ use axum::extract::Request as AxumRequest;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use tokio::time::Instant;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
@@ -13,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::super::caller::Caller;
 use super::super::connection::connection;
 use super::super::fields::{
-    Delay, Field, LeaseText, Reason, Span, SpanMs, Topic, Ttr, Wait, Whole, either, schema, schema_ms,
+    Delay, Field, Reason, SentLease, Span, SpanMs, Topic, Ttr, Wait, Whole, either, schema, schema_ms,
     schema_number, schema_topics,
 };
 use super::super::input::{self, JsonBody, MaybeJson, Pairs, Part};
@@ -23,7 +22,7 @@ use super::{Answer, ok};
 use adjourn_json::DeliveredJson;
 use adjourn_protocol::{Delivered, ErrorCode, ErrorReply, ReleaseKind, Request, Reserve, SettleResult};
 use adjourn_types::limits::RESERVE_JOBS_MAX;
-use adjourn_types::{Lease, TopicName, whole_ms};
+use adjourn_types::{Lease, LeaseParseError, TopicName, whole_ms};
 
 /// What to reserve.
 #[derive(Deserialize, IntoParams, ToSchema)]
@@ -147,8 +146,8 @@ pub(super) struct SettleJson {
     reason: Option<Field<Reason>>,
 }
 
-/// Leases in a request. Each is read alone: one may be malformed without stopping the others.
-type Leases = Vec<Box<RawValue>>;
+/// Leases in a request. One may be malformed without stopping the others.
+type Leases = Vec<Field<SentLease>>;
 
 /// The outcome of many leases.
 #[derive(Serialize, ToSchema)]
@@ -413,12 +412,12 @@ impl SettledJson {
     /// The leases of a list that are well formed. The others fail.
     fn read(&mut self, name: &str, list: Option<Leases>) -> Vec<Lease> {
         let mut leases = Vec::new();
-        for (index, text) in list.into_iter().flatten().enumerate() {
-            match input::any_of_json::<Field<LeaseText>>(text.get().as_bytes()) {
-                Ok(Field(lease)) => leases.push(lease),
-                Err(problem) => {
-                    let lease = serde_json::from_str(text.get()).unwrap_or_else(|_| text.get().to_owned());
-                    self.fail(&lease, &problem.of_element(index).within(&format!("/{name}")));
+        for (index, Field(text)) in list.into_iter().flatten().enumerate() {
+            match text.parse() {
+                Ok(lease) => leases.push(lease),
+                Err::<_, LeaseParseError>(error) => {
+                    let problem = Problem::at_pointer(&format!("/{name}/{index}"), error.to_string());
+                    self.fail(&text, &problem);
                 }
             }
         }
