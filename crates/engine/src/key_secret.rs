@@ -1,4 +1,4 @@
-//! The secret under which keys are hashed. Without it, a client cannot construct colliding keys.
+//! The secret under which keys of jobs and of pushes are hashed. Without it, a client cannot construct colliding keys.
 
 use std::hash::Hasher as _;
 
@@ -17,6 +17,14 @@ impl KeySecret {
         let mut hasher = SipHasher24::new_with_key(&self.0.unwrap_or_default());
         hasher.write(&topic.0.to_le_bytes());
         hasher.write(key);
+        hasher.finish128().as_u128()
+    }
+
+    /// The hash of the idempotency key of one pushed job. Owners may use equal keys.
+    pub(super) fn hash_push(&self, owner: u64, key: u128) -> u128 {
+        let mut hasher = SipHasher24::new_with_key(&self.0.unwrap_or_default());
+        hasher.write(&owner.to_le_bytes());
+        hasher.write(&key.to_le_bytes());
         hasher.finish128().as_u128()
     }
 

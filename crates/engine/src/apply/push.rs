@@ -73,8 +73,8 @@ impl<S: JobStore> Applier<'_, S> {
             let seed = xxh3_64_with_seed(&list_jobs.to_le_bytes(), seed);
             let at = engine.clock.stamp;
             let keyed = (0..).zip(jobs).map(|(nth, job)| {
-                let (key, checksum) = (key.wrapping_add(nth), checksum_of(job, seed));
-                let pushed = Remembered { at, owner, key, outcome: 0, checksum };
+                let key_hash = engine.key_secret.hash_push(owner, key.wrapping_add(nth));
+                let pushed = Remembered { at, owner, key_hash, outcome: 0, checksum: checksum_of(job, seed) };
                 (pushed, engine.idempotent.recall(&pushed, engine.numbers.group()))
             });
             let keyed: Vec<_> = keyed.collect();

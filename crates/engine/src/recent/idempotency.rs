@@ -20,7 +20,8 @@ pub(crate) struct Remembered {
     /// When it was pushed, as a stamp.
     pub(crate) at: Millis,
     pub(crate) owner: u64,
-    pub(crate) key: u128,
+    /// The [hash](crate::key_secret::KeySecret::hash_push) of owner and key: clients choose keys, but not where they are in a table.
+    pub(crate) key_hash: u128,
     /// In the packed form of a [window](crate::sessions::window).
     pub(crate) outcome: u64,
     pub(crate) checksum: JobChecksum,
@@ -47,7 +48,7 @@ pub(crate) fn no_pushes() -> IdempotentPushes {
 
 impl Happening for Remembered {
     type Owner = u64;
-    type Key = (u64, u128);
+    type Key = u128;
 
     fn at(&self) -> Millis {
         self.at
@@ -57,19 +58,45 @@ impl Happening for Remembered {
         self.owner
     }
 
-    fn key(&self) -> (u64, u128) {
-        (self.owner, self.key)
+    fn key(&self) -> u128 {
+        self.key_hash
     }
 
-    /// Owner and key are hashes already.
     #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
-    fn hash_of((owner, key): (u64, u128)) -> u64 {
-        owner ^ key as u64 ^ (key >> 64) as u64
+    fn hash_of(key_hash: u128) -> u64 {
+        key_hash as u64
     }
 
     fn element(&self) -> u128 {
-        let Self { at, owner, key, outcome, checksum } = self;
+        let Self { at, owner, key_hash, outcome, checksum } = self;
         let mut element = Element::new(Kind::Idempotent);
-        element.word(at.0).word(*owner).wide(*key).word(*outcome).word((*checksum).into()).hash()
+        element.word(at.0).word(*owner).wide(*key_hash).word(*outcome).word((*checksum).into()).hash()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::key_secret::KeySecret;
+
+    /// Clients choose keys. Nobody else's push must wait because of a choice, so no choice may fill one place of the table.
+    #[test]
+    fn chosen_keys_are_spread_over_the_table() {
+        let secret = KeySecret(Some([7; 16]));
+        let spread = |keys: &dyn Fn(u128) -> u128| {
+            let places =
+                (0..1000).map(|number| Remembered::hash_of(secret.hash_push(0, keys(number))) % 4096);
+            places.collect::<BTreeSet<u64>>().len()
+        };
+        assert!(spread(&|number| number << 64 | number) > 800, "halves that cancel out");
+        assert!(spread(&|number| number << 100) > 800, "only the high bits differ");
+    }
+
+    #[test]
+    fn owners_may_use_equal_keys() {
+        let secret = KeySecret(Some([7; 16]));
+        assert_ne!(secret.hash_push(1, 5), secret.hash_push(2, 5));
     }
 }
