@@ -131,6 +131,7 @@ fuzz:
 power-cuts:
 	@ADJOURN_POWER_CUTS=$(POWER_CUTS) ADJOURN_POWER_CUT_SEED=$${ADJOURN_POWER_CUT_SEED:-$$(date +%s)} \
 		$(CARGO) test --quiet --locked --test all power_cut::
+	@ADJOURN_SIM_ALL_PAIRS=1 $(CARGO) test --quiet --locked --release --test sim a_power_cut
 
 ## bench: Adjourn side by side with Redis and beanstalkd, as far as they are installed (--help of benches/peers says more)
 .PHONY: bench

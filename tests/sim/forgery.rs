@@ -3,6 +3,7 @@
 use adjourn_protocol::{JobRef, PushResult, Request, RequestId, Response};
 use adjourn_raft::Message;
 use adjourn_replica::{Bundle, ConnectionId, Input, Permit, WriteBatch};
+use adjourn_types::{Fired, Firing};
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::mutants::Mutant;
@@ -93,6 +94,23 @@ impl World {
         for response in topics.filter(|response| matches!(response, Response::Topics(_))) {
             let old = self.node(node).old_topics.get_or_insert(response.clone()).clone();
             *response = old;
+        }
+    }
+
+    /// A node shows schedules: who breaks the rules changes what they did.
+    pub(super) fn falsify_firings(&self, responses: &mut [(RequestId, Response)]) {
+        for (id, response) in responses {
+            let Response::Schedule(report) = response else { continue };
+            let history = &mut report.history;
+            match self.plan.mutant {
+                Mutant::FiringLeftOut if history.len() > 2 => _ = history.remove(history.len() - 2),
+                Mutant::FiringRepeated => {
+                    if let Some(Firing { what: Fired::Pushed { job, .. }, .. }) = history.last_mut() {
+                        job.0 += u64::from(id.0) << 32;
+                    }
+                }
+                _ => {}
+            }
         }
     }
 

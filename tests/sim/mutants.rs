@@ -88,6 +88,10 @@ pub(super) enum Mutant {
     TopicsRepeated,
     /// A byte of a backup is another one.
     BackupDamaged,
+    /// A schedule's history leaves out one firing.
+    FiringLeftOut,
+    /// A schedule has pushed another job at its last instant each time that somebody looks.
+    FiringRepeated,
     /// Strangers may do everything.
     StrangersMayAll,
     /// The driver says that one is connected who was not let in.
@@ -105,7 +109,7 @@ impl Mutant {
     }
 
     /// Every mutant, with its invariants: one of these must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 22] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 24] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -127,6 +131,8 @@ impl Mutant {
         (Self::OrderReversed, &["order"]),
         (Self::ReplacementLost, &["acknowledged"]),
         (Self::ExpiredTooSoon, &["acknowledged"]),
+        (Self::FiringLeftOut, &["firings"]),
+        (Self::FiringRepeated, &["firings"]),
         (Self::StrangersMayAll, &["strangers"]),
     ];
 

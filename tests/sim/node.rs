@@ -322,6 +322,7 @@ impl World {
             }
         }
         self.repeat_old(node, &mut responses);
+        self.falsify_firings(&mut responses);
         if self.plan.mutant == Mutant::ClockShownBehind {
             for (_, response) in &mut responses {
                 if let Response::Pong { clock_ms, .. } = response {

@@ -32,6 +32,8 @@ pub(super) struct Plan {
     pub(super) web_requests: u64,
     /// Clients that only look, all the time.
     pub(super) readers: u64,
+    /// Clients that keep schedules. As with edits, there are none in runs that were chosen for what they draw otherwise.
+    pub(super) schedulers: u64,
     /// Clients that may do nothing, and ask for what others ask for. Others of their kind speak as nodes.
     pub(super) strangers: u64,
     /// Time that a message takes.
@@ -181,12 +183,18 @@ impl Plan {
     /// The same world, around something that is broken on purpose.
     pub(super) fn with(self, mutant: Mutant) -> Self {
         let needs_strangers = matches!(mutant, Mutant::StrangersMayAll | Mutant::StrangersHeard);
-        Self { mutant, strangers: self.strangers.max(u64::from(needs_strangers)), ..self }
+        let needs_schedulers = matches!(mutant, Mutant::FiringLeftOut | Mutant::FiringRepeated);
+        Self {
+            mutant,
+            strangers: self.strangers.max(u64::from(needs_strangers)),
+            schedulers: self.schedulers.max(u64::from(needs_schedulers)),
+            ..self
+        }
     }
 
-    /// The same one, in which operators edit jobs, too.
-    pub(super) fn with_edits(self) -> Self {
-        Self { edits: true, ..self }
+    /// The same one, in which operators edit jobs, and somebody keeps schedules.
+    pub(super) fn with_edits_and_schedules(self) -> Self {
+        Self { edits: true, schedulers: 1, ..self }
     }
 
     /// The same one with these strikes.
@@ -245,6 +253,7 @@ impl Plan {
             prefetchers: 0,
             operators: 0,
             readers: 0,
+            schedulers: 0,
             web_requests: u64::from(Random::new(seed).fork(0x5745_4252).percent(25)),
             strangers: u64::from(Random::new(seed).fork(0x5354_5247).percent(50)),
             network_us: (20, 300),

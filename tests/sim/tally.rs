@@ -73,6 +73,8 @@ pub(super) struct Tally {
     pub(super) brought_forward: u64,
     /// Jobs that were given back not started.
     pub(super) not_started: u64,
+    /// Firings of schedules, each counted as often as it was shown.
+    pub(super) firings: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -146,6 +148,7 @@ impl Teller {
         let spilled = self.spilled.entry(node).or_default();
         match (request, response) {
             (Some(Request::Cancel { .. }), Response::Done) => tally.cancelled += 1,
+            (_, Response::Schedule(report)) => tally.firings += report.history.len() as u64,
             (_, Response::Leased(page)) => tally.leases_shown += page.jobs.len() as u64,
             (_, Response::Reserved(jobs) | Response::Deliver(jobs)) => {
                 for job in jobs {
@@ -297,5 +300,6 @@ impl AddAssign<&Self> for Tally {
         self.strangers_refused += other.strangers_refused;
         self.brought_forward += other.brought_forward;
         self.not_started += other.not_started;
+        self.firings += other.firings;
     }
 }

@@ -7,6 +7,7 @@ mod inspector;
 mod many;
 mod operator;
 mod producer;
+mod scheduler;
 mod steward;
 mod stranger;
 mod web_request;
@@ -27,6 +28,8 @@ use consumer::Consumer;
 use inspector::Inspector;
 use operator::Operator;
 use producer::Producer;
+use scheduler::Scheduler;
+pub(super) use scheduler::{CAUGHT_UP_WITHIN, is_of_schedule};
 use steward::Steward;
 pub(super) use steward::Wish;
 use stranger::Stranger;
@@ -196,6 +199,9 @@ impl Client {
         }
         for number in 0..plan.web_requests {
             roles.push((Box::new(WebRequest::new(plan.producers + number, plan)), false));
+        }
+        for _ in 0..plan.schedulers {
+            roles.push((Box::new(Scheduler::new(plan)), false));
         }
         // The last ones.
         for _ in 0..plan.strangers {

@@ -12,6 +12,7 @@ mod due;
 mod edits;
 mod ended;
 mod few_turns;
+mod firings;
 mod fresh_reads;
 mod hardly_late;
 mod known;
@@ -62,6 +63,7 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(cut_off::CutOff::default()),
         Box::new(edits::Edits::default()),
         Box::new(ended::Ended::default()),
+        Box::new(firings::Firings::new(plan.cluster.is_some())),
         Box::new(fresh_reads::FreshReads::default()),
         Box::new(known::Known::default()),
         Box::new(lapse::Lapse::default()),

@@ -12,9 +12,10 @@ use adjourn_protocol::{
     Applied, Change, Edit, JobRef, NewJob, Push, PushResult, ReleaseKind, Request, RequestId, Response,
 };
 use adjourn_replica::ConnectionId;
-use adjourn_types::{Attributes, IfExists, JobId, Key, TopicName};
+use adjourn_types::{Attributes, IfExists, JobId, Key, Millis, TopicName};
 use bytes::Bytes;
 
+use super::super::clients::is_of_schedule;
 use super::super::seen::{Seen, When};
 use super::super::time::Us;
 use super::bulks::Bulks;
@@ -190,6 +191,7 @@ impl NeverEarly {
         let kicks = self.kicks.iter().filter(|(named, due)| is_it(named) && counts(due));
         let many: Vec<Due> =
             self.bulks.meeting(&job.topic, job.key.as_ref()).filter_map(due_by).filter(counts).collect();
+        let of_schedule = due_by_schedule(job);
         let unanswered = self.open.values().flatten().chain(&self.lost);
         let possible: Vec<&Due> = ruled
             .into_iter()
@@ -198,6 +200,7 @@ impl NeverEarly {
             .chain(unanswered.filter(|(named, _)| is_it(named)).map(|(_, due)| due))
             .chain(kicks.map(|(_, due)| due))
             .chain(&many)
+            .chain(&of_schedule)
             .collect();
         // An attempt that failed while a clock was ahead gave it another due time.
         let was_tried = job.attempts > 1;
@@ -220,6 +223,13 @@ impl Job {
             _ => false,
         }
     }
+}
+
+/// When a job of a schedule is due: its key says the instant.
+fn due_by_schedule(job: &adjourn_protocol::Delivered) -> Option<Due> {
+    let key = job.key.as_ref().filter(|_| is_of_schedule(&job.body))?;
+    let (_, instant) = std::str::from_utf8(key.as_bytes()).ok()?.split_once('@')?;
+    Some(Due { when: adjourn_types::When::At(Millis(instant.parse().ok()?)), asked: 0, said: None })
 }
 
 /// When a job is due that a change to many jobs has met.

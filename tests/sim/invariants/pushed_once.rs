@@ -6,6 +6,7 @@ use adjourn_protocol::{ErrorCode, Idempotency, Push, PushResult, Request, Respon
 use adjourn_types::{JobId, JobState};
 use bytes::Bytes;
 
+use super::super::clients::is_of_schedule;
 use super::super::seen::{Seen, When};
 use super::super::time::{HOUR, Us};
 use super::{Invariant, JobIdentity, Jumps, delivered};
@@ -42,7 +43,7 @@ impl PushedOnce {
     }
 
     fn is_job_of(&mut self, body: &Bytes, job: JobId) -> Result<(), String> {
-        if self.forgotten.contains(body) {
+        if self.forgotten.contains(body) || is_of_schedule(body) {
             return Ok(());
         }
         let first = *self.jobs.entry(body.clone()).or_insert(job);
