@@ -27,7 +27,7 @@ pub(super) struct Seeds {
 /// One node.
 pub(super) const NODE: Seeds = Seeds { name: "ADJOURN_SIM", usual: 300 };
 /// One that plays for hours, with checkpoints and spilled jobs.
-pub(super) const SLOW: Seeds = Seeds { name: "ADJOURN_SIM_SLOW", usual: 24 };
+pub(super) const SLOW: Seeds = Seeds { name: "ADJOURN_SIM_SLOW", usual: 12 };
 /// Several nodes.
 pub(super) const CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_CLUSTER", usual: 60 };
 /// Several nodes, between nights of hours, with checkpoints and spilled jobs.
