@@ -189,8 +189,10 @@ var calls = map[string]func(t *testing.T, ctx context.Context, q *adjourn.Client
 	"SCHEDULE_SET": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
 		q.SetSchedule(ctx, "t", "s", adjourn.ScheduleRules{When: "@daily"}, adjourn.JobTemplate{})
 	},
-	"SCHEDULE_SHOW":   func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Schedule(ctx, "t", "s") },
-	"SCHEDULE_LIST":   func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Schedules(ctx, "t") },
+	"SCHEDULE_SHOW": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Schedule(ctx, "t", "s") },
+	"SCHEDULE_LIST": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
+		q.Schedules(ctx, "t", adjourn.ScheduleFilter{})
+	},
 	"SCHEDULE_DELETE": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.DeleteSchedule(ctx, "t", "s") },
 	"SCHEDULE_PAUSE":  func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.PauseSchedule(ctx, "t", "s") },
 	"SCHEDULE_RESUME": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.ResumeSchedule(ctx, "t", "s") },

@@ -222,14 +222,8 @@ func (r *ScheduleRules) toWire() (w wire.ScheduleRules, err error) {
 		to   *uint64
 		name string
 	}{{r.Origin, &w.OriginMs, "Origin"}, {r.Start, &w.StartMs, "Start"}, {r.End, &w.EndMs, "End"}} {
-		if one.at.IsZero() {
-			continue
-		}
-		if *one.to, err = wallMs(one.at, one.name); err != nil {
+		if err := scheduleTime(one.at, one.to, one.name); err != nil {
 			return w, err
-		}
-		if *one.to == 0 { // which would mean that it is not said
-			return w, usage("%s is not after the start of 1970", one.name)
 		}
 	}
 	jitter := durationMs(r.Jitter)
@@ -241,6 +235,17 @@ func (r *ScheduleRules) toWire() (w wire.ScheduleRules, err error) {
 	}
 	w.JitterMs, w.WindowMs = uint32(jitter), durationMs(r.MissedWindow)
 	return w, nil
+}
+
+// scheduleTime sets a time that need not be said; the zero time is one that is not.
+func scheduleTime(at time.Time, to *uint64, name string) (err error) {
+	if at.IsZero() {
+		return nil
+	}
+	if *to, err = wallMs(at, name); err == nil && *to == 0 { // which would mean that it is not said
+		err = usage("%s is not after the start of 1970", name)
+	}
+	return err
 }
 
 func rulesOf(w *wire.ScheduleRules) ScheduleRules {

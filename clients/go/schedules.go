@@ -3,6 +3,7 @@ package adjourn
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/adjourn/adjourn-go/internal/wire"
 	"github.com/adjourn/adjourn-go/limits"
@@ -76,23 +77,43 @@ func (q *Client) Schedule(ctx context.Context, topic, name string) (*ScheduleInf
 	return info, nil
 }
 
-// Schedules lists the schedules of a topic, in the order in which they were made.
-func (q *Client) Schedules(ctx context.Context, topic string) ([]ListedSchedule, error) {
+// ScheduleFilter is what schedules must meet; the zero value of a field is no condition, and the zero ScheduleFilter matches
+// every schedule.
+type ScheduleFilter struct {
+	// Prefix is how its name begins.
+	Prefix string
+	// Paused: whether it is paused.
+	Paused *bool
+	// NextBefore: it has a next instant before this time.
+	NextBefore time.Time
+}
+
+// Schedules lists the schedules of a topic that match, in the order in which they were made.
+func (q *Client) Schedules(ctx context.Context, topic string, filter ScheduleFilter) ([]ListedSchedule, error) {
+	list := wire.ScheduleList{SchedulesMax: limits.SchedulesListedMax, Topic: topic, Prefix: filter.Prefix}
+	if filter.Paused != nil {
+		list.Paused = wire.WhichPausedActive
+		if *filter.Paused {
+			list.Paused = wire.WhichPausedPaused
+		}
+	}
+	if err := scheduleTime(filter.NextBefore, &list.NextBeforeMs, "NextBefore"); err != nil {
+		return nil, err
+	}
 	var all []ListedSchedule
-	after := uint64(0)
 	for {
-		page, err := ask[*wire.Schedules](ctx, q, &wire.ScheduleList{After: after, SchedulesMax: limits.SchedulesListedMax, Topic: topic})
+		req := list
+		page, err := ask[*wire.Schedules](ctx, q, &req)
 		if err != nil {
 			return nil, err
 		}
 		for i := range page.Schedules {
 			s := &page.Schedules[i]
-			after = s.Schedule
 			all = append(all, ListedSchedule{
 				Topic: s.Topic, Name: s.Name, ScheduleState: scheduleStateOf(&s.ScheduleState), Rules: rulesOf(&s.ScheduleRules),
 			})
 		}
-		if len(page.Schedules) < limits.SchedulesListedMax {
+		if list.After = page.After; list.After == 0 {
 			return all, nil
 		}
 	}

@@ -3,6 +3,7 @@ package adjourn_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,7 +72,7 @@ func TestSchedulesAreListedPausedRunAndDeleted(t *testing.T) {
 	for _, name := range names {
 		must[adjourn.Scheduled](t)(q.SetSchedule(ctx, "t", name, all, adjourn.JobTemplate{Body: []byte(name), TTR: time.Minute}))
 	}
-	listed := must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "t"))
+	listed := must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "t", adjourn.ScheduleFilter{}))
 	if len(listed) != 2 {
 		t.Fatalf("%+v", listed)
 	}
@@ -114,9 +115,85 @@ func TestAllPagesOfSchedulesAreListed(t *testing.T) {
 	for i := 0; i < count; i++ {
 		must[adjourn.Scheduled](t)(q.SetSchedule(ctx, "t", time.Duration(i).String(), adjourn.ScheduleRules{When: "@daily"}, adjourn.JobTemplate{}))
 	}
-	listed := must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "t"))
+	listed := must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "t", adjourn.ScheduleFilter{}))
 	if len(listed) != count || listed[count-1].Name != time.Duration(count-1).String() {
 		t.Errorf("%d schedules", len(listed))
+	}
+}
+
+func namesOf(listed []adjourn.ListedSchedule) (names []string) {
+	for i := range listed {
+		names = append(names, listed[i].Name)
+	}
+	return names
+}
+
+func TestSchedulesAreListedByConditions(t *testing.T) {
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
+	at := func(hours int) time.Time { return time.Date(2090, 1, 1, hours, 0, 0, 0, time.UTC) }
+	for i, name := range []string{"a.1", "a.2", "b.1", "b.2"} {
+		rules := adjourn.ScheduleRules{When: "@at " + at(i).Format(time.RFC3339)}
+		must[adjourn.Scheduled](t)(q.SetSchedule(ctx, "t", name, rules, adjourn.JobTemplate{}))
+	}
+	for _, name := range []string{"a.2", "b.1"} {
+		if err := q.PauseSchedule(ctx, "t", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, one := range []struct {
+		filter adjourn.ScheduleFilter
+		want   []string
+	}{
+		{adjourn.ScheduleFilter{}, []string{"a.1", "a.2", "b.1", "b.2"}},
+		{adjourn.ScheduleFilter{Prefix: "a."}, []string{"a.1", "a.2"}},
+		{adjourn.ScheduleFilter{Paused: pointer(true)}, []string{"a.2", "b.1"}},
+		{adjourn.ScheduleFilter{Paused: pointer(false)}, []string{"a.1", "b.2"}},
+		{adjourn.ScheduleFilter{NextBefore: at(2)}, []string{"a.1", "a.2"}},
+		{adjourn.ScheduleFilter{Prefix: "b", Paused: pointer(true), NextBefore: at(3)}, []string{"b.1"}},
+		{adjourn.ScheduleFilter{Prefix: "b", Paused: pointer(true), NextBefore: at(2)}, nil},
+	} {
+		if names := namesOf(must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "t", one.filter))); !reflect.DeepEqual(names, one.want) {
+			t.Errorf("%+v: %v", one.filter, names)
+		}
+	}
+	for _, refused := range []adjourn.ScheduleFilter{{NextBefore: time.Unix(0, 0)}, {Prefix: strings.Repeat("n", limits.ScheduleNameBytesMax+1)}} {
+		if _, err := q.Schedules(ctx, "t", refused); !errors.Is(err, adjourn.ErrUsage) {
+			t.Errorf("%+v: %v", refused, err)
+		}
+	}
+}
+
+// A page may be short or empty: its answer says where the next one begins.
+func TestPagesOfSchedulesGoOnWhereTheAnswerSays(t *testing.T) {
+	pages := map[uint64]wire.Schedules{
+		0: {After: 5, Schedules: []wire.ListedSchedule{{Topic: "t", Name: "first"}}},
+		5: {After: 9},
+		9: {Schedules: []wire.ListedSchedule{{Topic: "t", Name: "last"}}},
+	}
+	address, _ := scripted(t, func(p *peer) {
+		p.welcome(nil)
+		for range pages {
+			id, m := p.next()
+			list, is := m.(*wire.ScheduleList)
+			if !is {
+				t.Errorf("%+v", m)
+				return
+			}
+			want := wire.ScheduleList{
+				After: list.After, SchedulesMax: limits.SchedulesListedMax, NextBeforeMs: 7, Paused: wire.WhichPausedActive, Topic: "t", Prefix: "p",
+			}
+			if *list != want {
+				t.Errorf("%+v", list)
+			}
+			page := pages[list.After]
+			p.say(id, &page)
+		}
+		p.serve()
+	})
+	filter := adjourn.ScheduleFilter{Prefix: "p", Paused: pointer(false), NextBefore: time.UnixMilli(7)}
+	listed := must[[]adjourn.ListedSchedule](t)(dialScripted(t, address).Schedules(testContext(t), "t", filter))
+	if names := namesOf(listed); !reflect.DeepEqual(names, []string{"first", "last"}) {
+		t.Errorf("%v", names)
 	}
 }
 

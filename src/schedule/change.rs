@@ -1,31 +1,37 @@
-//! `adjourn schedule delete`, `pause`, `resume` and `run`: one schedule by its name.
+//! `adjourn schedule delete`, `pause`, `resume` and `run`: one schedule by its name, or many.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::arguments::name;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::Failure;
 use crate::output::print;
+use adjourn_client::{Client, ClientError};
+use adjourn_protocol::{ErrorCode, ScheduleConditions};
 use adjourn_types::TopicName;
 
 pub(super) const DELETE_EXAMPLE: &str = "\
-The jobs that it pushed stay. Ends with 3 if there is no such schedule.
+The jobs that it pushed stay. Ends with 3 if there is no schedule of this name. With --prefix or --all, prints how many were deleted.
 
 Example:
-  adjourn schedule delete reports daily";
+  adjourn schedule delete reports daily
+  adjourn schedule delete reports --prefix tenant-7.";
 
 pub(super) const PAUSE_EXAMPLE: &str = "\
 A paused schedule keeps its place: --missed says which of the times that pass meanwhile are fired after `adjourn schedule resume`. \
 `adjourn schedule run` pushes a job all the same.
 
 Example:
-  adjourn schedule pause reports daily";
+  adjourn schedule pause reports daily
+  adjourn schedule pause reports --prefix tenant-7.
+  adjourn schedule pause reports --all";
 
 pub(super) const RESUME_EXAMPLE: &str = "\
 Also resumes a schedule that was paused because its jobs failed, and counts its failures from 0.
 
 Example:
-  adjourn schedule resume reports daily";
+  adjourn schedule resume reports daily
+  adjourn schedule resume reports --prefix tenant-7.";
 
 pub(super) const RUN_EXAMPLE: &str = "\
 Pushes the job whether an earlier one is finished or not, and also if the schedule is paused. The next time stays.
@@ -45,22 +51,88 @@ pub(crate) struct NamedArgs {
     server: ServerArgs,
 }
 
+/// A schedule, or many, and the server that has them.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["name", "prefix", "all"]))]
+pub(crate) struct ManyArgs {
+    /// The topic of their jobs
+    topic: TopicName,
+    /// The name of one schedule
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: Option<String>,
+    /// All schedules of the topic whose names begin with this
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<String>,
+    /// All schedules of the topic
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// A change that one command makes to each schedule.
+#[derive(Clone, Copy)]
+enum Change {
+    Delete,
+    Pause,
+    Resume,
+}
+
 /// Runs `adjourn schedule delete`.
-pub(super) fn delete(args: &NamedArgs) -> Result<(), Failure> {
-    let NamedArgs { topic, name, server } = args;
-    server.with_client(Session::None, async |client| client.delete_schedule(topic, name).await)
+pub(super) fn delete(args: &ManyArgs) -> Result<(), Failure> {
+    change(args, Change::Delete)
 }
 
 /// Runs `adjourn schedule pause`.
-pub(super) fn pause(args: &NamedArgs) -> Result<(), Failure> {
-    let NamedArgs { topic, name, server } = args;
-    server.with_client(Session::None, async |client| client.pause_schedule(topic, name).await)
+pub(super) fn pause(args: &ManyArgs) -> Result<(), Failure> {
+    change(args, Change::Pause)
 }
 
 /// Runs `adjourn schedule resume`.
-pub(super) fn resume(args: &NamedArgs) -> Result<(), Failure> {
-    let NamedArgs { topic, name, server } = args;
-    server.with_client(Session::None, async |client| client.resume_schedule(topic, name).await)
+pub(super) fn resume(args: &ManyArgs) -> Result<(), Failure> {
+    change(args, Change::Resume)
+}
+
+fn change(args: &ManyArgs, change: Change) -> Result<(), Failure> {
+    let ManyArgs { topic, name, prefix, all: _, server } = args;
+    if let Some(name) = name {
+        return server.with_client(Session::None, async |client| change.carry_out(client, topic, name).await);
+    }
+    let (paused, done) = match change {
+        Change::Delete => (None, "deleted"),
+        Change::Pause => (Some(false), "paused"),
+        Change::Resume => (Some(true), "resumed"),
+    };
+    let prefix = prefix.clone().unwrap_or_default();
+    let conditions = ScheduleConditions { prefix, paused, next_before: None };
+    let changed = server.with_client(Session::None, async |client| {
+        let mut changed = 0;
+        for schedule in client.schedules(topic, &conditions).await? {
+            match change.carry_out(client, topic, &schedule.name).await {
+                Ok(()) => changed += 1,
+                // Somebody else has deleted it.
+                Err(error) if error.code() == Some(ErrorCode::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(changed)
+    })?;
+    print(|out| writeln!(out, "{}", counted(changed, "schedule", done)))
+}
+
+impl Change {
+    async fn carry_out(self, client: &Client, topic: &TopicName, name: &str) -> Result<(), ClientError> {
+        match self {
+            Self::Delete => client.delete_schedule(topic, name).await,
+            Self::Pause => client.pause_schedule(topic, name).await,
+            Self::Resume => client.resume_schedule(topic, name).await,
+        }
+    }
+}
+
+/// `3 schedules paused`.
+fn counted(count: u64, what: &str, done: &str) -> String {
+    format!("{count} {what}{} {done}", if count == 1 { "" } else { "s" })
 }
 
 /// Runs `adjourn schedule run`.

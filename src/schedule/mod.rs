@@ -2,6 +2,7 @@
 
 mod apply;
 mod arguments;
+mod backfill;
 mod change;
 mod choices;
 mod next;
@@ -13,7 +14,8 @@ use clap::Subcommand;
 
 use super::exit::Failure;
 use apply::ApplyArgs;
-use change::NamedArgs;
+use backfill::BackfillArgs;
+use change::{ManyArgs, NamedArgs};
 use next::NextArgs;
 use set::SetArgs;
 use show::{ListArgs, ShowArgs};
@@ -38,15 +40,17 @@ pub(super) enum ScheduleCommand {
     Show(ShowArgs),
     /// List the schedules of a topic
     List(ListArgs),
-    /// Delete a schedule; its jobs stay
-    #[command(after_help = change::DELETE_EXAMPLE)]
-    Delete(NamedArgs),
-    /// Let a schedule fire no more until it is resumed
-    #[command(after_help = change::PAUSE_EXAMPLE)]
-    Pause(NamedArgs),
-    /// Let a paused schedule fire again
-    #[command(after_help = change::RESUME_EXAMPLE)]
-    Resume(NamedArgs),
+    /// Delete a schedule, or many; their jobs stay
+    #[command(after_help = change::DELETE_EXAMPLE, override_usage = "adjourn schedule delete [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
+    Delete(ManyArgs),
+    /// Let a schedule, or many, fire no more until they are resumed
+    #[command(after_help = change::PAUSE_EXAMPLE, override_usage = "adjourn schedule pause [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
+    Pause(ManyArgs),
+    /// Let a paused schedule, or many, fire again
+    #[command(after_help = change::RESUME_EXAMPLE, override_usage = "adjourn schedule resume [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
+    Resume(ManyArgs),
+    /// Push a job for each time that a schedule had in the past
+    Backfill(BackfillArgs),
     /// Push a job of a schedule now; prints the job's id
     #[command(after_help = change::RUN_EXAMPLE)]
     Run(NamedArgs),
@@ -64,6 +68,7 @@ pub(super) fn run(command: ScheduleCommand) -> Result<(), Failure> {
         ScheduleCommand::Delete(args) => change::delete(&args),
         ScheduleCommand::Pause(args) => change::pause(&args),
         ScheduleCommand::Resume(args) => change::resume(&args),
+        ScheduleCommand::Backfill(args) => backfill::run(&args),
         ScheduleCommand::Run(args) => change::run(&args),
         ScheduleCommand::Apply(args) => apply::run(&args),
     }

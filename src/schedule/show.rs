@@ -12,9 +12,9 @@ use crate::exit::Failure;
 use crate::output::table::aligned;
 use crate::output::{plain_line, print, write_json};
 use adjourn_calendar::{Recurrence, SYSTEM_ZONES, ZoneData};
-use adjourn_json::values::time_text;
+use adjourn_json::values::{time_of_people, time_text};
 use adjourn_json::{FiringJson, ScheduleJson};
-use adjourn_protocol::{ListedSchedule, ScheduleReport, ScheduleState};
+use adjourn_protocol::{ListedSchedule, ScheduleConditions, ScheduleReport, ScheduleState};
 use adjourn_types::{Fired, Firing, Millis, PausedBy, ScheduleRules, TopicName};
 
 const SHOW_EXAMPLE: &str = "\
@@ -45,6 +45,7 @@ const LIST_EXAMPLE: &str = "\
 Example:
   adjourn schedule list reports
   adjourn schedule list reports --prefix monthly- --paused
+  adjourn schedule list reports --next-before '2030-12-24 18:00 Europe/Berlin'
   adjourn schedule list reports --json | jq -r 'select(.failures > 0) | .name'";
 
 /// What `adjourn schedule list` is told.
@@ -57,8 +58,14 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
     prefix: String,
     /// Only paused schedules
-    #[arg(long)]
+    #[arg(long, conflicts_with = "active")]
     paused: bool,
+    /// Only schedules that are not paused
+    #[arg(long)]
+    active: bool,
+    /// Only schedules that fire next before this time
+    #[arg(long, value_name = "TIME", value_parser = time_of_people)]
+    next_before: Option<Millis>,
     /// Print a JSON object per schedule
     #[arg(long)]
     json: bool,
@@ -85,12 +92,14 @@ pub(super) fn show(args: &ShowArgs) -> Result<(), Failure> {
 
 /// Runs `adjourn schedule list`.
 pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
-    let topic = &args.topic;
-    let mut listed = args.server.with_client(Session::None, async |client| client.schedules(topic).await)?;
-    let is_asked = |one: &ListedSchedule| {
-        one.name.starts_with(&args.prefix) && (!args.paused || one.state.paused.is_some())
+    let conditions = ScheduleConditions {
+        prefix: args.prefix.clone(),
+        paused: (args.paused || args.active).then_some(args.paused),
+        next_before: args.next_before,
     };
-    listed.retain(is_asked);
+    let listed = args
+        .server
+        .with_client(Session::None, async |client| client.schedules(&args.topic, &conditions).await)?;
     print(|out| {
         if !args.json {
             return out.write_all(table(&listed).as_bytes());

@@ -66,7 +66,9 @@ fn a_schedule_is_set_shown_and_listed() {
     let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["NAME", "WHEN", "ZONE", "NEXT", "PAUSED", "RUNNING", "FIRED", "NOTE"]);
     assert_eq!((rows[1][0], rows[2][0], rows.len()), ("yearly", "monthly", 3));
-    for filter in [&["--prefix", "month"][..], &["--paused"]] {
+    for filter in
+        [&["--prefix", "month"][..], &["--paused"], &["--next-before", "2100-01-01T00:00:00Z", "--prefix=m"]]
+    {
         let one = json_of(&rig, &[&["list", "reports", "--json"], filter].concat());
         assert_eq!((&one["name"], &one["paused"]), (&json!("monthly"), &json!("user")), "{filter:?}");
     }
@@ -96,6 +98,53 @@ fn a_schedule_is_run_paused_and_deleted() {
     for command in ["show", "delete", "pause", "resume", "run"] {
         fails(&rig, &[command, "reports", "yearly"], 3, "has no schedule of this name");
     }
+}
+
+#[test]
+fn many_schedules_are_paused_resumed_and_deleted() {
+    let rig = Rig::start();
+    for name in ["a.1", "b.1", "a.2"] {
+        ok(&rig, &["set", "reports", name, "@yearly"]);
+    }
+    assert_eq!(ok(&rig, &["pause", "reports", "--prefix", "a."]), "2 schedules paused\n");
+    assert_eq!(ok(&rig, &["pause", "reports", "--all"]), "1 schedule paused\n");
+    assert_eq!(ok(&rig, &["list", "reports", "--active"]).lines().count(), 1);
+    assert_eq!(ok(&rig, &["resume", "reports", "--prefix", "b."]), "1 schedule resumed\n");
+    assert_eq!(ok(&rig, &["delete", "reports", "--prefix", "a."]), "2 schedules deleted\n");
+    assert!(ok(&rig, &["list", "reports"]).contains("\nb.1 "));
+    fails(&rig, &["delete", "reports"], 2, "--prefix");
+    fails(&rig, &["delete", "reports", "b.1", "--all"], 2, "cannot be used with");
+}
+
+#[test]
+fn a_time_that_has_passed_is_filled() {
+    let rig = Rig::start();
+    ok(&rig, &["set", "reports", "daily", "0 9 * * *", "--body", "report"]);
+    let week =
+        ["backfill", "reports", "daily", "--from", "2024-11-04T09:00:00Z", "--to", "2024-11-10T09:00:00Z"];
+    assert_eq!(ok(&rig, &[&week[..], &["--dry-run"]].concat()), "7 times\n");
+    assert_eq!(ok(&rig, &week), "7 times, 7 jobs pushed, 0 there already, 0 refused\n");
+    assert_eq!(ok(&rig, &week), "7 times, 0 jobs pushed, 7 there already, 0 refused\n");
+    let job = rig.json(&["get", "reports", "daily@1730710800000"]);
+    assert_eq!(job["body"], json!("report"));
+    fails(
+        &rig,
+        &["backfill", "reports", "daily", "--from=2024-11-05T00:00:00Z", "--to=2024-11-04T00:00:00Z"],
+        2,
+        "exchange them",
+    );
+    fails(
+        &rig,
+        &["backfill", "reports", "daily", "--from=2024-11-05T00:00:00Z", "--to=2100-11-01T00:00:00Z"],
+        2,
+        "ahead",
+    );
+    fails(
+        &rig,
+        &["backfill", "reports", "no", "--from=2024-11-04T00:00:00Z", "--to=2024-11-05T00:00:00Z"],
+        3,
+        "no schedule",
+    );
 }
 
 #[test]

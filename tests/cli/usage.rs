@@ -44,7 +44,10 @@ fn every_command_has_a_help_with_an_example() {
         assert!(help_of(&["cluster", command]).contains("Example"), "adjourn cluster {command} --help");
     }
     let schedules = commands_of(&help_of(&["schedule"]));
-    assert_eq!(schedules, ["next", "set", "show", "list", "delete", "pause", "resume", "run", "apply"]);
+    assert_eq!(
+        schedules,
+        ["next", "set", "show", "list", "delete", "pause", "resume", "backfill", "run", "apply"]
+    );
     for command in &schedules {
         assert!(help_of(&["schedule", command]).contains("Example"), "adjourn schedule {command} --help");
     }

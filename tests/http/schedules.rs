@@ -264,3 +264,70 @@ fn a_schedule_needs_the_rights_of_its_jobs() {
     assert_eq!(reader.ask("DELETE", HOURLY, None).refusal(), forbidden);
     assert_eq!(manager.ask("DELETE", HOURLY, None).status, 204);
 }
+
+#[test]
+fn many_schedules_are_changed_in_steps() {
+    let site = Site::new();
+    let mut web = site.web();
+    for name in ["a.1", "b.1", "a.2", "a.3"] {
+        let set = put(&mut web, &format!("/v1/topics/t/schedules/{name}"), &json!({"when": "@daily"}));
+        assert_eq!(set.status, 201, "{set}");
+    }
+    let mut change = |body: &Value| {
+        let (mut body, mut total) = (body.clone(), [0; 3]);
+        loop {
+            let step = web.post("/v1/schedules/bulk", &body);
+            assert_eq!(step.status, 200, "{step}");
+            let step = step.json();
+            for (sum, field) in total.iter_mut().zip(["matched", "changed", "skipped"]) {
+                *sum += step[field].as_u64().expect("a count");
+            }
+            match step.get("cursor") {
+                Some(cursor) => body["cursor"] = cursor.clone(),
+                None => return total,
+            }
+        }
+    };
+    let tenant =
+        |change: &str| json!({"change": change, "topic": "t", "filter": {"prefix": "a."}, "limit": 2});
+    let mut dry_run = tenant("pause");
+    dry_run["dry_run"] = json!(true);
+    assert_eq!(change(&dry_run), [3, 3, 0]);
+    assert_eq!(change(&tenant("pause")), [3, 3, 0]);
+    assert_eq!(change(&tenant("pause")), [3, 0, 3], "they are paused already");
+    assert_eq!(change(&json!({"change": "resume", "topic": "t", "all": true})), [4, 3, 1]);
+    let soon = json!({"change": "delete", "topic": "t", "filter": {"next_before_ms": 0}});
+    assert_eq!(change(&soon), [0, 0, 0], "none is before 1970");
+    assert_eq!(change(&tenant("delete")), [3, 3, 0]);
+    assert_eq!(names(&mut web, ""), ["b.1"]);
+}
+
+#[test]
+fn a_backfill_pushes_the_jobs_of_a_time_that_has_passed() {
+    let site = Site::with(stand_still);
+    let mut web = site.web();
+    let set = put(&mut web, HOURLY, &json!({"when": "@every 1h", "origin_ms": 0, "job": {"body": "report"}}));
+    assert_eq!(set.status, 201, "{set}");
+    let next_ms = |web: &mut Web| {
+        let next = web.get(HOURLY).json()["next"].as_str().expect("a time").to_owned();
+        next.parse::<jiff::Timestamp>().expect("a time").as_millisecond()
+    };
+    let first_ms = next_ms(&mut web);
+    advance(&mut web, "1h");
+    assert_eq!(next_ms(&mut web), first_ms + 3_600_000);
+    let path = format!("{HOURLY}/backfill");
+    // Its last instant has a job already, which the schedule has pushed.
+    let mut body = json!({"from_ms": first_ms - 4 * 3_600_000, "to_ms": first_ms, "dry_run": true});
+    let told =
+        |instants, pushed, kept| json!({"instants": instants, "pushed": pushed, "kept": kept, "refused": 0});
+    assert_eq!(web.post(&path, &body).json(), told(5, 0, 0));
+    body["dry_run"] = json!(false);
+    assert_eq!(web.post(&path, &body).json(), told(5, 4, 1));
+    assert_eq!(web.post(&path, &body).json(), told(5, 0, 5), "again, it changes nothing");
+    let jobs = web.ask("POST", "/v1/reserve?topics=reports&max=10", None).json();
+    let jobs = jobs["jobs"].as_array().expect("a list");
+    assert_eq!(jobs.len(), 5);
+    let key = format!("hourly@{}", first_ms - 4 * 3_600_000);
+    assert!(jobs.iter().any(|job| job["key"] == json!(key) && job["body"] == json!("report")), "{jobs:?}");
+    assert_eq!(web.get(HOURLY).json()["fired"], json!(1), "the schedule knows nothing of it");
+}

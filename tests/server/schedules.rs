@@ -5,7 +5,7 @@ use std::path::Path;
 
 use adjourn_protocol::{
     Advance, Delivered, ErrorCode, ErrorReply, IfVersion, JobTemplate, ListedSchedule, Request, Reserve,
-    Response, ScheduleList, ScheduleReport, ScheduleSet,
+    Response, ScheduleConditions, ScheduleList, SchedulePage, ScheduleReport, ScheduleSet,
 };
 use adjourn_server::config::ClockChoice;
 use adjourn_types::limits::PRIORITY_UNSAID;
@@ -74,12 +74,16 @@ fn show(client: &mut Raw, name: &str) -> ScheduleReport {
     }
 }
 
-fn list(client: &mut Raw, after: JobId, schedules_max: u32) -> Vec<ListedSchedule> {
-    let list = ScheduleList { topic: topic("reports"), after, schedules_max };
+fn list(client: &mut Raw, conditions: &ScheduleConditions, after: JobId, schedules_max: u32) -> SchedulePage {
+    let list = ScheduleList { topic: topic("reports"), conditions: conditions.clone(), after, schedules_max };
     match client.ask(Request::ScheduleList(list)) {
-        Response::Schedules(schedules) => schedules,
+        Response::Schedules(page) => page,
         other => panic!("{other:?}"),
     }
+}
+
+fn names(page: &SchedulePage) -> Vec<&str> {
+    page.schedules.iter().map(|one| one.name.as_str()).collect()
 }
 
 fn advance(client: &mut Raw, by_ms: u64) -> Millis {
@@ -325,16 +329,64 @@ fn a_schedule_is_run_by_hand_and_forgotten() {
 #[test]
 fn schedules_are_listed_in_pages() {
     let (_node, mut client) = still();
-    assert_eq!(list(&mut client, JobId(0), 10), []);
+    let all = ScheduleConditions::default();
+    assert_eq!(list(&mut client, &all, JobId(0), 10), SchedulePage { schedules: Vec::new(), after: None });
     for nth in 0..5 {
         is_set(&mut client, set(&format!("nth {nth}"), every_minute()));
     }
-    let names = |page: &[ListedSchedule]| page.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
-    let first = list(&mut client, JobId(0), 3);
+    let first = list(&mut client, &all, JobId(0), 3);
     assert_eq!(names(&first), ["nth 0", "nth 1", "nth 2"]);
-    let rest = list(&mut client, first.last().expect("three").state.id, 3);
-    assert_eq!(names(&rest), ["nth 3", "nth 4"]);
-    assert!(rest.iter().all(|one| one.rules.when == "* * * * *" && one.topic == topic("reports")));
+    let rest = list(&mut client, &all, first.after.expect("there are more"), 3);
+    assert_eq!((names(&rest), rest.after), (vec!["nth 3", "nth 4"], None));
+    let is_right = |one: &ListedSchedule| one.rules.when == "* * * * *" && one.topic == topic("reports");
+    assert!(rest.schedules.iter().all(is_right));
+    assert_eq!(list(&mut client, &all, JobId(0), 5).after, None, "a full page may be the last one");
+}
+
+#[test]
+fn schedules_are_listed_by_name_pause_and_next_instant() {
+    let (_node, mut client) = still();
+    for name in ["tenant-1.a", "tenant-2.a", "tenant-1.b"] {
+        is_set(&mut client, set(name, every_minute()));
+    }
+    let yearly = ScheduleRules { when: "@yearly".to_owned(), ..every_minute() };
+    let (_, _, next) = is_set(&mut client, set("tenant-1.c", yearly));
+    let pause = Request::SchedulePause { topic: topic("reports"), name: "tenant-1.b".to_owned() };
+    assert_eq!(client.ask(pause), Response::Done);
+    let first = ScheduleConditions { prefix: "tenant-1.".to_owned(), ..ScheduleConditions::default() };
+    let mut listed = |conditions: &ScheduleConditions| {
+        let page = list(&mut client, conditions, JobId(0), 10);
+        names(&page).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&first), ["tenant-1.a", "tenant-1.b", "tenant-1.c"]);
+    assert_eq!(listed(&ScheduleConditions { paused: Some(true), ..first.clone() }), ["tenant-1.b"]);
+    assert_eq!(
+        listed(&ScheduleConditions { paused: Some(false), ..first.clone() }),
+        ["tenant-1.a", "tenant-1.c"]
+    );
+    let soon = ScheduleConditions { next_before: next, ..first };
+    assert_eq!(listed(&soon), ["tenant-1.a", "tenant-1.b"], "not the one with this instant");
+    // A page that finds nothing says where the search goes on.
+    let none = ScheduleConditions { prefix: "tenant-3.".to_owned(), ..ScheduleConditions::default() };
+    assert_eq!(list(&mut client, &none, JobId(0), 1), SchedulePage { schedules: Vec::new(), after: None });
+}
+
+#[test]
+fn a_page_of_schedules_with_large_bodies_ends_early() {
+    let (_node, mut client) = still();
+    let large = |name: &str| {
+        let mut set = set(name, every_minute());
+        set.template.body = vec![7; 600 << 10].into();
+        set
+    };
+    for name in ["a", "b", "c"] {
+        is_set(&mut client, large(name));
+    }
+    let all = ScheduleConditions::default();
+    let first = list(&mut client, &all, JobId(0), 10);
+    assert_eq!(names(&first), ["a", "b"], "more than a megabyte is read");
+    let rest = list(&mut client, &all, first.after.expect("there is one more"), 10);
+    assert_eq!((names(&rest), rest.after), (vec!["c"], None));
 }
 
 #[test]
@@ -362,7 +414,8 @@ fn what_cannot_be_read_is_refused_with_a_reason() {
         assert_eq!(error.code, code, "{error:?}");
         assert!(error.message.contains(expected), "{error:?}");
     }
-    assert_eq!(list(&mut client, JobId(0), 10), [], "nothing was set");
+    let nothing = SchedulePage { schedules: Vec::new(), after: None };
+    assert_eq!(list(&mut client, &ScheduleConditions::default(), JobId(0), 10), nothing, "nothing was set");
 }
 
 #[test]

@@ -216,7 +216,10 @@ final class FrameJson
             Opcode::ScheduleList => [
                 'after' => U64::parse($j['after'] ?? '0'),
                 'schedules_max' => $j['schedules_max'] ?? 0,
+                'next_before_ms' => U64::parse($j['next_before_ms'] ?? '0'),
+                'paused' => $j['paused'] ?? 0,
                 'topic' => $j['topic'] ?? '',
+                'prefix' => $j['prefix'] ?? '',
             ],
             Opcode::ScheduleDelete => [
                 'topic' => $j['topic'] ?? '',
@@ -393,6 +396,7 @@ final class FrameJson
                 'history' => array_map(self::firingIn(...), $j['history'] ?? []),
             ],
             Opcode::Schedules => [
+                'after' => U64::parse($j['after'] ?? '0'),
                 'schedules' => array_map(self::listedScheduleIn(...), $j['schedules'] ?? []),
             ],
             Opcode::ScheduleRan => [
@@ -605,7 +609,10 @@ final class FrameJson
             Opcode::ScheduleList => [
                 'after' => U64::toString($f['after']),
                 'schedules_max' => $f['schedules_max'],
+                'next_before_ms' => U64::toString($f['next_before_ms']),
+                'paused' => $f['paused'],
                 'topic' => $f['topic'],
+                'prefix' => $f['prefix'],
             ],
             Opcode::ScheduleDelete => [
                 'topic' => $f['topic'],
@@ -782,6 +789,7 @@ final class FrameJson
                 'history' => array_map(self::firingOut(...), $f['history']),
             ],
             Opcode::Schedules => [
+                'after' => U64::toString($f['after']),
                 'schedules' => array_map(self::listedScheduleOut(...), $f['schedules']),
             ],
             Opcode::ScheduleRan => [

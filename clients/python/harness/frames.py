@@ -35,6 +35,7 @@ from adjourn.protocol.numbers import (
     PushOutcome,
     States,
     Step,
+    WhichPaused,
 )
 from adjourn.protocol.requests import (
     Advance,
@@ -1676,15 +1677,21 @@ def _schedule_list_json(one: ScheduleList) -> Json:
     return {
         "after": str(one.after),
         "schedules_max": one.schedules_max,
+        "next_before_ms": str(one.next_before_ms),
+        "paused": one.paused,
         "topic": one.topic,
+        "prefix": one.prefix,
     }
 
 
 def _schedule_list_of(found: Json) -> ScheduleList:
     after = int(found.get("after", 0))
     schedules_max = int(found.get("schedules_max", 0))
+    next_before_ms = int(found.get("next_before_ms", 0))
+    paused = int(found.get("paused", 0))
     topic = found.get("topic", "")
-    return ScheduleList(after, schedules_max, topic)
+    prefix = found.get("prefix", "")
+    return ScheduleList(after, schedules_max, next_before_ms, WhichPaused(paused), topic, prefix)
 
 
 def _schedule_delete_json(one: ScheduleDelete) -> Json:
@@ -2249,13 +2256,15 @@ def _schedule_of(found: Json) -> Schedule:
 
 def _schedules_json(one: Schedules) -> Json:
     return {
+        "after": str(one.after),
         "schedules": [_listed_schedule_json(item) for item in one.schedules],
     }
 
 
 def _schedules_of(found: Json) -> Schedules:
+    after = int(found.get("after", 0))
     schedules = tuple(_listed_schedule_of(schedule) for schedule in found.get("schedules", ()))
-    return Schedules(schedules)
+    return Schedules(after, schedules)
 
 
 def _schedule_ran_json(one: ScheduleRan) -> Json:

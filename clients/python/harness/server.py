@@ -23,6 +23,7 @@ from adjourn.protocol.numbers import (
     Overlap,
     States,
     Step,
+    WhichPaused,
 )
 from adjourn.protocol.requests import (
     Advance,
@@ -189,8 +190,9 @@ _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QI")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULED = struct.Struct("<QIQ")
+_SCHEDULES = struct.Struct("<QHI")
 _SCHEDULE_2 = struct.Struct("<IIHI")
-_SCHEDULE_LIST = struct.Struct("<QIB")
+_SCHEDULE_LIST = struct.Struct("<QIQBB")
 _SCHEDULE_SET = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULE_SET_2 = struct.Struct("<IIHI")
 _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
@@ -672,11 +674,14 @@ def _read_schedule_show(data: bytes) -> ScheduleShow:
 
 
 def _read_schedule_list(data: bytes) -> ScheduleList:
-    after, schedules_max, topic_length = _SCHEDULE_LIST.unpack_from(data)
-    topic, _ = text_at(data, 13, topic_length)
+    after, schedules_max, next_before_ms, paused, topic_length = _SCHEDULE_LIST.unpack_from(data)
+    topic, at = text_at(data, 22, topic_length)
+    (prefix_length,) = U8.unpack_from(data, at)
+    at += 1
+    prefix, _ = text_at(data, at, prefix_length)
     check_range("schedules_max", schedules_max, 1, 256)
     check_topic(topic)
-    return ScheduleList(after, schedules_max, topic)
+    return ScheduleList(after, schedules_max, next_before_ms, WhichPaused(paused), topic, prefix)
 
 
 def _read_schedule_delete(data: bytes) -> ScheduleDelete:
@@ -1159,7 +1164,7 @@ def _write_schedule(one: Schedule, parts: list[bytes]) -> None:
 
 
 def _write_schedules(one: Schedules, parts: list[bytes]) -> None:
-    parts.append(LIST_HEAD.pack(102, len(one.schedules)))
+    parts.append(_SCHEDULES.pack(one.after, 102, len(one.schedules)))
     for schedule in one.schedules:
         _write_listed_schedule(schedule, parts)
 

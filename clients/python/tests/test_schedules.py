@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -45,13 +46,23 @@ async def test_a_schedule_pushes_a_job_at_each_of_its_instants(adjourn_server: S
 
 def test_a_schedule_is_listed_paused_run_and_deleted(adjourn_server: Server) -> None:
     with sync.connect(adjourn_server.url) as q:
-        q.schedule_set("t", "a", "@daily", "x")
+
+        def names(**conditions: Any) -> list[str]:
+            return [one.name for one in q.schedules("t", **conditions)]
+
+        q.schedule_set("t", "a", "@every 1h", "x")
         q.schedule_set("t", "b", "@every 90s", zone=None)
         q.schedule_set("other", "c", "@daily")
         listed = list(q.schedules("t"))
-        assert [(one.topic, one.name, one.rules.when) for one in listed] == [("t", "a", "@daily"), ("t", "b", "@every 90s")]
+        assert [(one.topic, one.name, one.rules.when) for one in listed] == [("t", "a", "@every 1h"), ("t", "b", "@every 90s")]
         q.schedule_pause("t", "a")
         assert q.schedule_show("t", "a").state.paused is PausedReason.USER
+        now = adjourn_server.now
+        assert (names(prefix="b"), names(prefix="bb")) == (["b"], [])
+        assert (names(paused=True), names(paused=False)) == (["a"], ["b"])
+        assert (names(next_before=now + MINUTE), names(next_before=now + 2 * MINUTE)) == ([], ["b"])
+        assert names(next_before=datetime(1970, 1, 1, tzinfo=timezone.utc)) == []
+        assert (names(prefix="a", paused=False), names(prefix="a", paused=True)) == ([], ["a"])
         q.schedule_resume("t", "a")
         assert q.schedule_show("t", "a").state.paused is PausedReason.NOT_PAUSED
         job = q.schedule_run("t", "a")
@@ -89,6 +100,10 @@ def test_all_pages_of_a_list_are_read(adjourn_server: Server) -> None:
         for n in range(257):
             q.schedule_set("t", f"n{n}", "@daily")
         assert [one.name for one in q.schedules("t")] == [f"n{n}" for n in range(257)]
+        for n in range(12):
+            q.schedule_set("large", f"n{n}", "@daily", b"x" * 100_000)
+        # The first page is empty: so much is read for it that the last schedule is on the next one.
+        assert [one.name for one in q.schedules("large", prefix="n11")] == ["n11"]
 
 
 def test_what_no_schedule_can_be_is_refused(adjourn_server: Server) -> None:

@@ -123,7 +123,7 @@ async def _use(q: Queue, topic: str) -> None:
         await call(getattr(q, name)(topic))
     scheduled = f"{topic}-4"
     await call(q.schedule_set(scheduled, "often", "@every 90s", b"x", if_version=5))
-    await first(q.schedules(scheduled))
+    await first(q.schedules(scheduled, prefix="o", paused=False, next_before=NOW))
     for name in ("show", "pause", "resume", "run", "delete"):
         await call(getattr(q, f"schedule_{name}")(scheduled, "often"))
     await q.topics()

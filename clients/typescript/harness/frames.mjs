@@ -393,7 +393,10 @@ export const REQUESTS = {
   SCHEDULE_LIST: fields([
     ['after', 'after', WIDE],
     ['schedules_max', 'schedulesMax', NUMBER],
+    ['next_before_ms', 'nextBeforeMs', WIDE],
+    ['paused', 'paused', NUMBER],
     ['topic', 'topic', TEXT],
+    ['prefix', 'prefix', TEXT],
   ]),
   SCHEDULE_DELETE: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
   SCHEDULE_PAUSE: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
@@ -523,7 +526,7 @@ export const RESPONSES = {
     ['body', 'body', BYTES],
     ['history', 'history', list(FIRING)],
   ]),
-  SCHEDULES: fields([['schedules', 'schedules', list(LISTED_SCHEDULE)]]),
+  SCHEDULES: fields([['after', 'after', WIDE], ['schedules', 'schedules', list(LISTED_SCHEDULE)]]),
   SCHEDULE_RAN: fields([['job', 'job', WIDE]]),
   ERROR: fields([
     ['code', 'code', NUMBER],

@@ -32,6 +32,7 @@ export type {
   SchedulePaused,
   ScheduleRules,
   Scheduled,
+  SchedulesOptions,
   SetScheduleOptions,
   ShownRules,
   ShownTemplate,

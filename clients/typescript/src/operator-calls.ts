@@ -14,7 +14,21 @@ import { CHANGE_NAMES, DISCONNECT_OPTIONS, DUE_KIND, JOB_KIND, LIST_MARKS, ORDER
 import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, SCHEDULES_LISTED_MAX } from './protocol/limits.js';
 import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
 import { connectionInfo, queueStats, topicCounts, topicSettings, type ConnectionInfo, type QueueStats, type TopicCounts, type TopicSettings } from './reports.js';
-import { checkScheduleName, listedSchedule, scheduleFields, scheduleInfo, scheduled, setOptions, type ListedSchedule, type Schedule, type ScheduleInfo, type Scheduled, type SetScheduleOptions } from './schedule.js';
+import {
+  checkScheduleName,
+  listedSchedule,
+  scheduleConditions,
+  scheduleFields,
+  scheduleInfo,
+  scheduled,
+  setOptions,
+  type ListedSchedule,
+  type Schedule,
+  type ScheduleInfo,
+  type Scheduled,
+  type SchedulesOptions,
+  type SetScheduleOptions,
+} from './schedule.js';
 import { NotFoundError } from './server-errors.js';
 import { durationMs, instantMs, type Instant } from './time.js';
 import { settingsChange, type TopicPolicyChange } from './topic-policy.js';
@@ -269,16 +283,15 @@ export abstract class OperatorCalls {
     return scheduleInfo(topic, name, await this.ask('SCHEDULE_SHOW', named(topic, name), 'SCHEDULE', options));
   }
 
-  /** The schedules of a topic, page by page, in the order in which they were made. */
-  async *schedules(topic: string, options: CallOptions = {}): AsyncGenerator<ListedSchedule, void> {
-    checkTopic(topic);
+  /** The schedules of a topic, all or those that `options` say, page by page, in the order in which they were made. */
+  async *schedules(topic: string, options: SchedulesOptions = {}): AsyncGenerator<ListedSchedule, void> {
+    const fields = { ...scheduleConditions(options), schedulesMax: SCHEDULES_LISTED_MAX, topic: checkTopic(topic) };
     let after = 0n;
-    for (;;) {
-      const { schedules } = await this.ask('SCHEDULE_LIST', { after, schedulesMax: SCHEDULES_LISTED_MAX, topic }, 'SCHEDULES', options);
-      for (const one of schedules) yield listedSchedule(one);
-      if (schedules.length < SCHEDULES_LISTED_MAX) return;
-      after = schedules.at(-1)!.schedule;
-    }
+    do {
+      const page = await this.ask('SCHEDULE_LIST', { ...fields, after }, 'SCHEDULES', { signal: options.signal });
+      for (const one of page.schedules) yield listedSchedule(one);
+      after = page.after;
+    } while (after > 0n);
   }
 
   /** Forgets a schedule. Its jobs stay. Never repeated by itself. */

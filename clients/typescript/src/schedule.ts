@@ -6,9 +6,9 @@ import type { Unknown } from './job.js';
 import { onlyKnown, type Names } from './known.js';
 import { checkKey, newJobValue, type NewJob } from './new-job.js';
 import { utf8Bytes } from './protocol/bytes.js';
-import { DST_NAMES, FIRED_NAMES, MISSED_NAMES, OVERLAP_NAMES, PAUSED, PAUSED_NAMES, SCHEDULE_MARKS } from './protocol/choices.js';
+import { DST_NAMES, FIRED_NAMES, MISSED_NAMES, OVERLAP_NAMES, PAUSED, PAUSED_NAMES, SCHEDULE_MARKS, WHICH_PAUSED } from './protocol/choices.js';
 import { PRIORITY_UNSAID, SCHEDULE_JITTER_MS_MAX, SCHEDULE_MISSED_MAX, SCHEDULE_NAME_BYTES_MAX } from './protocol/limits.js';
-import type { Attributes, FiringValue, JobTemplateValue, ListedScheduleValue, ResponseFields, ScheduleRulesValue, ScheduleStateValue } from './protocol/messages.js';
+import type { Attributes, FiringValue, JobTemplateValue, ListedScheduleValue, ResponseFields, ScheduleListFields, ScheduleRulesValue, ScheduleStateValue } from './protocol/messages.js';
 import { dateOf, durationMs, instantMs, wideDurationMs, type Instant } from './time.js';
 import { wholeNumber, wideNumber } from './whole-number.js';
 
@@ -87,6 +87,16 @@ export interface SetScheduleOptions extends CallOptions {
    * `ChangedError`, and nothing is changed.
    */
   ifVersion?: number | 'new';
+}
+
+/** Which schedules of a topic: those that meet all conditions that are there. */
+export interface SchedulesOptions extends CallOptions {
+  /** Their names begin like this. */
+  prefix?: string;
+  /** They are paused, or, with `false`, they are not. */
+  paused?: boolean;
+  /** They have a next instant before this time. */
+  nextBefore?: Instant;
 }
 
 /** A schedule that was set. */
@@ -198,6 +208,7 @@ const TEMPLATE: Names<JobTemplate> = {
   attributes: true,
 };
 const SET_OPTIONS: Names<SetScheduleOptions> = { ifVersion: true, signal: true };
+const SCHEDULES_OPTIONS: Names<SchedulesOptions> = { prefix: true, paused: true, nextBefore: true, signal: true };
 /** The version of a schedule that is not there. */
 const IF_NEW = 0xffff_ffff;
 
@@ -213,6 +224,16 @@ export function setOptions(options: SetScheduleOptions): { ifVersion: number; si
   const { ifVersion, signal } = onlyKnown('setSchedule', options, SET_OPTIONS);
   if (ifVersion === undefined) return { ifVersion: 0, signal };
   return { ifVersion: ifVersion === 'new' ? IF_NEW : wholeNumber('ifVersion', ifVersion, IF_NEW - 1), signal };
+}
+
+export function scheduleConditions(options: SchedulesOptions): Pick<ScheduleListFields, 'nextBeforeMs' | 'paused' | 'prefix'> {
+  const { prefix, paused, nextBefore } = onlyKnown('schedules', options, SCHEDULES_OPTIONS);
+  if (paused !== undefined && typeof paused !== 'boolean') throw new UsageError('paused must be true or false');
+  return {
+    nextBeforeMs: timeOf('nextBefore', nextBefore),
+    paused: paused === undefined ? WHICH_PAUSED.any : paused ? WHICH_PAUSED.paused : WHICH_PAUSED.active,
+    prefix: textOf('prefix', prefix),
+  };
 }
 
 export function scheduleFields(schedule: Schedule): ScheduleRulesValue & JobTemplateValue {

@@ -103,6 +103,23 @@ test('schedules that fill more than a page are all listed', async (t) => {
   assert.deepEqual(await collect(q.schedules('none')), []);
 });
 
+test('schedules are listed by their names, by whether they are paused, and by their next instants', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  const at = (hours) => new Date(Date.UTC(2090, 0, 1, hours));
+  for (const [n, name] of ['a.1', 'a.2', 'b.1', 'b.2'].entries()) await q.setSchedule('some', name, { when: `@at ${at(n).toISOString()}` });
+  await q.pauseSchedule('some', 'a.2');
+  await q.pauseSchedule('some', 'b.1');
+  const listed = async (options) => (await collect(q.schedules('some', options))).map(({ name }) => name);
+  assert.deepEqual(await listed({}), ['a.1', 'a.2', 'b.1', 'b.2']);
+  assert.deepEqual(await listed({ prefix: 'a.' }), ['a.1', 'a.2']);
+  assert.deepEqual(await listed({ paused: true }), ['a.2', 'b.1']);
+  assert.deepEqual(await listed({ paused: false }), ['a.1', 'b.2']);
+  assert.deepEqual(await listed({ nextBefore: at(2) }), ['a.1', 'a.2']);
+  assert.deepEqual(await listed({ prefix: 'b', paused: true, nextBefore: at(3) }), ['b.1']);
+  assert.deepEqual(await listed({ prefix: 'b', paused: true, nextBefore: at(2) }), []);
+});
+
 const STATE = { schedule: 1n, nextMs: 0n, fired: 0n, version: 1, running: 0, failures: 0, paused: 0, marks: 0 };
 const RULES = {
   ...{ originMs: 0n, startMs: 0n, endMs: 0n, count: 0n, windowMs: 0n, missedMax: 0, jitterMs: 0, failuresMax: 0 },
@@ -115,7 +132,7 @@ test('what only a newer server knows of a schedule is shown as unknown, and is n
   const newer = { ...RULES, dst: 200, missed: 201, overlap: 202 };
   const answers = {
     SCHEDULE_SHOW: ['SCHEDULE', { state: { ...STATE, paused: 203, marks: 0xfe }, ...newer, ...TEMPLATE, history: [FIRING, { ...FIRING, fired: 204 }] }],
-    SCHEDULE_LIST: ['SCHEDULES', { schedules: [{ ...STATE, paused: 2, ...newer, topic: 't', name: 'n' }] }],
+    SCHEDULE_LIST: ['SCHEDULES', { after: 0n, schedules: [{ ...STATE, paused: 2, ...newer, topic: 't', name: 'n' }] }],
   };
   const server = await scripted(({ name }) => answers[name]);
   const q = await client(server);
@@ -131,9 +148,25 @@ test('what only a newer server knows of a schedule is shown as unknown, and is n
   assert.equal(server.seen('SCHEDULE_SET').length, 0);
 });
 
+test('a page of schedules may be short or empty: its answer says where the next one begins', async () => {
+  const one = { ...STATE, ...RULES, topic: 't' };
+  const pages = new Map([
+    [0n, { after: 5n, schedules: [{ ...one, name: 'first' }] }],
+    [5n, { after: 9n, schedules: [] }],
+    [9n, { after: 0n, schedules: [{ ...one, name: 'last' }] }],
+  ]);
+  const server = await scripted(({ name, fields }) => (name === 'SCHEDULE_LIST' ? ['SCHEDULES', pages.get(fields.after)] : undefined));
+  const q = await client(server);
+  const listed = await collect(q.schedules('t', { prefix: 'p', paused: false, nextBefore: 7n }));
+  assert.deepEqual(listed.map(({ name }) => name), ['first', 'last']);
+  const sent = server.seen('SCHEDULE_LIST').map(({ fields }) => fields);
+  const same = { schedulesMax: SCHEDULES_LISTED_MAX, nextBeforeMs: 7n, paused: 2, topic: 't', prefix: 'p' };
+  assert.deepEqual(sent, [...pages.keys()].map((after) => ({ after, ...same })));
+});
+
 test('after a lost connection what sets, runs or deletes a schedule is not repeated, and the rest is', async () => {
   const lost = new Set();
-  const answers = { SCHEDULE_SHOW: ['SCHEDULE', { state: STATE, ...RULES, ...TEMPLATE, history: [] }], SCHEDULE_LIST: ['SCHEDULES', { schedules: [] }] };
+  const answers = { SCHEDULE_SHOW: ['SCHEDULE', { state: STATE, ...RULES, ...TEMPLATE, history: [] }], SCHEDULE_LIST: ['SCHEDULES', { after: 0n, schedules: [] }] };
   const server = await scripted(({ name }, peer) => {
     if (!name.startsWith('SCHEDULE_')) return undefined;
     if (lost.has(name)) return answers[name] ?? ['DONE', {}];

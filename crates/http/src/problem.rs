@@ -107,6 +107,11 @@ impl Problem {
         Self { status, error: ErrorReply::new(code, message), field: None, job: None }
     }
 
+    /// True if this is its code.
+    pub(crate) fn is(&self, code: ErrorCode) -> bool {
+        self.error.code == code
+    }
+
     /// A request that is not valid.
     pub(crate) fn malformed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, ErrorCode::Malformed, message)

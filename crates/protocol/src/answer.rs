@@ -8,7 +8,7 @@ use super::response::{
     BackupReady, ClusterReport, Delivered, JobReport, Leased, PushResult, Response, SettleResult,
     StatsReport, TopicReport, TopicSettings, Welcome,
 };
-use super::schedule::{ListedSchedule, ScheduleReport};
+use super::schedule::{SchedulePage, ScheduleReport};
 use adjourn_types::{JobId, JobState, Millis};
 
 /// One job that was changed.
@@ -107,6 +107,6 @@ carried! {
     Response::Cluster(report) => ClusterReport = *report;
     Response::Scheduled { schedule, version, next } => Scheduled = Scheduled { schedule, version, next };
     Response::Schedule(report) => ScheduleReport = *report;
-    Response::Schedules(schedules) => Vec<ListedSchedule> = schedules;
+    Response::Schedules(page) => SchedulePage = page;
     Response::ScheduleRan { job } => ScheduleRan = ScheduleRan(job);
 }

@@ -84,7 +84,7 @@ impl Response {
                 schedule::encode_scheduled(*schedule, *version, *next, out);
             }
             Self::Schedule(report) => schedule::encode_report(report, out),
-            Self::Schedules(schedules) => schedule::encode_list(schedules, out),
+            Self::Schedules(page) => schedule::encode_list(page, out),
             Self::ScheduleRan { job } => frames::ScheduleRan { job: job.0 }.put(out),
             Self::GoingAway { message, reason } => session::encode_going_away(message, *reason, out),
             Self::Error(error) => session::encode_error(error, out),

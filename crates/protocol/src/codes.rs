@@ -267,6 +267,15 @@ pub(crate) mod choices {
         /// Too many of its jobs failed one after another.
         pub(crate) const FAILURES: u8 = 2;
     }
+    /// Which schedules, by whether they are paused.
+    pub(crate) mod which_paused {
+        /// All.
+        pub(crate) const ANY: u8 = 0;
+        /// Those that are paused.
+        pub(crate) const PAUSED: u8 = 1;
+        /// Those that are not.
+        pub(crate) const ACTIVE: u8 = 2;
+    }
     /// What became of an instant of a schedule.
     pub(crate) mod fired {
         /// It pushed the job, which has not ended.

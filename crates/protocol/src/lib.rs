@@ -52,7 +52,8 @@ pub use response::{
     Welcome,
 };
 pub use schedule::{
-    IfVersion, JobTemplate, ListedSchedule, ScheduleList, ScheduleReport, ScheduleSet, ScheduleState,
+    IfVersion, JobTemplate, ListedSchedule, ScheduleConditions, ScheduleList, SchedulePage, ScheduleReport,
+    ScheduleSet, ScheduleState,
 };
 pub use session::{Hello, MAGIC, heartbeat_ms, negotiate};
 pub use settle::ReleaseKind;

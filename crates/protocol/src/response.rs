@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::connections::{ConnectionList, ConnectionReport};
 use super::error::{ErrorCode, ErrorReply};
 pub use super::layout::records::Totals;
-use super::schedule::{ListedSchedule, ScheduleReport};
+use super::schedule::{ListedSchedule, SchedulePage, ScheduleReport};
 use adjourn_types::limits::TTR_LEFT_MS_MIN;
 use adjourn_types::{
     Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, RetryDefaults, SessionId,
@@ -106,7 +106,7 @@ pub enum Response {
     /// To `SCHEDULE_SHOW`.
     Schedule(Box<ScheduleReport>),
     /// To `SCHEDULE_LIST`. There is no further page if there are fewer than were asked for.
-    Schedules(Vec<ListedSchedule>),
+    Schedules(SchedulePage),
     /// To `SCHEDULE_RUN`: it pushed this job.
     ScheduleRan {
         /// The job's id.
@@ -222,7 +222,7 @@ impl Response {
                 Self::Bulked { cursor, .. } => cursor.len(),
                 Self::TopicSettings(settings) => PART_BYTES + settings.policy.encode().len(),
                 Self::Schedule(report) => report.weight_bytes(),
-                Self::Schedules(schedules) => schedules.iter().map(ListedSchedule::weight_bytes).sum(),
+                Self::Schedules(page) => page.schedules.iter().map(ListedSchedule::weight_bytes).sum(),
                 Self::Scheduled { .. }
                 | Self::ScheduleRan { .. }
                 | Self::Pong { .. }

@@ -10,7 +10,7 @@ use crate::schedule::next::now;
 use crate::schedule::settings::{body_text, settings, shortened};
 use adjourn_calendar::ZoneData;
 use adjourn_client::{Client, ClientError};
-use adjourn_protocol::{ErrorCode, IfVersion, ScheduleReport, ScheduleSet};
+use adjourn_protocol::{ErrorCode, IfVersion, ScheduleConditions, ScheduleReport, ScheduleSet};
 use adjourn_types::{Millis, ScheduleRules, TopicName};
 
 /// Settings that say when a schedule fires: with other ones a server refuses a schedule that never fires.
@@ -69,7 +69,7 @@ impl Plan {
         let mut surplus = Vec::new();
         for topic in topics {
             let listed = client
-                .schedules(topic)
+                .schedules(topic, &ScheduleConditions::default())
                 .await
                 .map_err(|error| failure(&error))?
                 .into_iter()

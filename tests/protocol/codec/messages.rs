@@ -449,12 +449,15 @@ pub(super) fn schedule_show() -> BoxedStrategy<Message> {
     fields.message(0x79)
 }
 
-/// Lists the schedules of a topic, a page at a time, in the order in which they were made.
+/// Lists schedules of a topic, a page at a time, in the order in which they were made.
 pub(super) fn schedule_list() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_LIST");
     fields.add("after", kind::any_number(8));
     fields.add("schedules_max", kind::number(4, 1..=256));
+    fields.add("next_before_ms", kind::any_number(8));
+    fields.add("paused", kind::choice(1, &[0, 1, 2]));
     fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("prefix", kind::text("prefix", 1, 0..=255));
     fields.message(0x7a)
 }
 
@@ -727,6 +730,7 @@ pub(super) fn schedule() -> BoxedStrategy<Message> {
 /// A page of schedules.
 pub(super) fn schedules() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULES");
+    fields.add("after", kind::any_number(8));
     fields.add("schedules", kind::list(102, 0..=4_294_967_295, listed_schedule_record()));
     fields.message(0xfa)
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use adjourn_protocol::{
     Advance, Bulk, Change, Edit, ErrorCode, Hello, IfVersion, JobRef, JobTemplate, List, NewJob, Push,
-    ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume, ScheduleList, ScheduleSet, StatsReport,
-    Subscribe, TopicSet,
+    ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume, ScheduleConditions, ScheduleList,
+    ScheduleSet, StatsReport, Subscribe, TopicSet,
 };
 use adjourn_replica::{Arrival, ConnectionId};
 use adjourn_types::{
@@ -95,7 +95,12 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
             if_version: IfVersion::Any,
         }),
         Of::ScheduleShow => Request::ScheduleShow { topic, name: "nightly".to_owned() },
-        Of::ScheduleList => Request::ScheduleList(ScheduleList { topic, after: JobId(0), schedules_max: 1 }),
+        Of::ScheduleList => Request::ScheduleList(ScheduleList {
+            topic,
+            conditions: ScheduleConditions::default(),
+            after: JobId(0),
+            schedules_max: 1,
+        }),
         Of::ScheduleDelete => Request::ScheduleDelete { topic, name: "nightly".to_owned() },
         Of::SchedulePause => Request::SchedulePause { topic, name: "nightly".to_owned() },
         Of::ScheduleResume => Request::ScheduleResume { topic, name: "nightly".to_owned() },

@@ -1224,13 +1224,19 @@ func showScheduleShow(v *wire.ScheduleShow, to map[string]any) {
 func takeScheduleList(f fields, v *wire.ScheduleList) {
 	v.After = f.u64("after")
 	v.SchedulesMax = f.u32("schedules_max")
+	v.NextBeforeMs = f.u64("next_before_ms")
+	v.Paused = f.u8("paused")
 	v.Topic = f.text("topic")
+	v.Prefix = f.text("prefix")
 }
 
 func showScheduleList(v *wire.ScheduleList, to map[string]any) {
 	to["after"] = decimal(v.After)
 	to["schedules_max"] = v.SchedulesMax
+	to["next_before_ms"] = decimal(v.NextBeforeMs)
+	to["paused"] = v.Paused
 	to["topic"] = v.Topic
+	to["prefix"] = v.Prefix
 }
 
 func takeScheduleDelete(f fields, v *wire.ScheduleDelete) {
@@ -1570,10 +1576,12 @@ func showSchedule(v *wire.Schedule, to map[string]any) {
 }
 
 func takeSchedules(f fields, v *wire.Schedules) {
+	v.After = f.u64("after")
 	v.Schedules = takeItems(f, "schedules", takeListedSchedule)
 }
 
 func showSchedules(v *wire.Schedules, to map[string]any) {
+	to["after"] = decimal(v.After)
 	to["schedules"] = showItems(v.Schedules, showListedSchedule)
 }
 

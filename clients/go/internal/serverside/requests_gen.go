@@ -622,14 +622,19 @@ func readScheduleShow(r *wire.Reader, m *wire.ScheduleShow) {
 }
 
 func readScheduleList(r *wire.Reader, m *wire.ScheduleList) {
-	if b := r.Take(12); b != nil {
+	if b := r.Take(21); b != nil {
 		m.After = binary.LittleEndian.Uint64(b)
 		m.SchedulesMax = binary.LittleEndian.Uint32(b[8:])
+		m.NextBeforeMs = binary.LittleEndian.Uint64(b[12:])
+		m.Paused = b[20]
 		inRange(r, "schedules_max", uint64(m.SchedulesMax), 1, 256)
+		atMost(r, "paused", uint64(m.Paused), 2)
 	}
 	m.Topic = r.Text8()
 	atMost(r, "topic", uint64(len(m.Topic)), 128)
 	topicName(r, m.Topic)
+	m.Prefix = r.Text8()
+	atMost(r, "prefix", uint64(len(m.Prefix)), 255)
 }
 
 func readScheduleDelete(r *wire.Reader, m *wire.ScheduleDelete) {

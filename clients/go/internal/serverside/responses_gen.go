@@ -519,6 +519,7 @@ func appendSchedule(w *wire.Writer, m *wire.Schedule) {
 }
 
 func appendSchedules(w *wire.Writer, m *wire.Schedules) {
+	w.U64(m.After)
 	w.List(102, len(m.Schedules))
 	for i := range m.Schedules {
 		appendListedSchedule(w, &m.Schedules[i])

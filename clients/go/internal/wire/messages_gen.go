@@ -837,15 +837,21 @@ type ScheduleShow struct {
 // Opcode is OpScheduleShow.
 func (*ScheduleShow) Opcode() Opcode { return OpScheduleShow }
 
-// ScheduleList is the request SCHEDULE_LIST. Lists the schedules of a topic, a page at a time, in the order in which
-// they were made.
+// ScheduleList is the request SCHEDULE_LIST. Lists schedules of a topic, a page at a time, in the order in which they
+// were made.
 type ScheduleList struct {
-	// After: only those with higher ids; 0 for the first page.
+	// After: only those with higher ids; 0 for the first page, and then what the page before says.
 	After uint64
 	// SchedulesMax: 1 to limits.SchedulesListedMax.
 	SchedulesMax uint32
+	// NextBeforeMs: only those with a next instant before this one; 0 for all.
+	NextBeforeMs uint64
+	// Paused: only those that are paused, or those that are not.
+	Paused uint8
 	// Topic: the topic of their jobs.
 	Topic string
+	// Prefix: only those whose names begin like this.
+	Prefix string
 }
 
 // Opcode is OpScheduleList.
@@ -1236,7 +1242,10 @@ func (*Schedule) Opcode() Opcode { return OpSchedule }
 
 // Schedules is the response SCHEDULES. A page of schedules.
 type Schedules struct {
-	// Schedules: the schedules. There is no further page if there are fewer than were asked for.
+	// After: where the next page begins; 0 on the last one.
+	After uint64
+	// Schedules: the schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for
+	// it.
 	Schedules []ListedSchedule
 }
 

@@ -417,10 +417,13 @@ func appendScheduleShow(w *Writer, m *ScheduleShow) {
 }
 
 func appendScheduleList(w *Writer, m *ScheduleList) {
-	b := w.Fixed(12)
+	b := w.Fixed(21)
 	binary.LittleEndian.PutUint64(b, m.After)
 	binary.LittleEndian.PutUint32(b[8:], m.SchedulesMax)
+	binary.LittleEndian.PutUint64(b[12:], m.NextBeforeMs)
+	b[20] = m.Paused
 	w.Text8(m.Topic)
+	w.Text8(m.Prefix)
 }
 
 func appendScheduleDelete(w *Writer, m *ScheduleDelete) {

@@ -671,6 +671,7 @@ func readSchedule(r *Reader, m *Schedule) {
 }
 
 func readSchedules(r *Reader, m *Schedules) {
+	m.After = r.U64()
 	if fixed, count := r.List(102); count > 0 {
 		m.Schedules = make([]ListedSchedule, count)
 		for i := range m.Schedules {

@@ -288,6 +288,13 @@ const (
 	PausedFailures  = 2
 )
 
+// Which schedules, by whether they are paused.
+const (
+	WhichPausedAny    = 0
+	WhichPausedPaused = 1
+	WhichPausedActive = 2
+)
+
 // What became of an instant of a schedule.
 const (
 	FiredPushed   = 0

@@ -6,6 +6,7 @@ namespace Adjourn;
 
 use Adjourn\Error\UsageError;
 use Adjourn\Protocol\Opcode;
+use Adjourn\Protocol\ScheduleFrames;
 
 /** @internal The calls of a Client about schedules. */
 trait ScheduleCalls
@@ -47,20 +48,34 @@ trait ScheduleCalls
     }
 
     /**
-     * The schedules of a topic, in the order in which they were made, fetched page by page while the caller iterates.
+     * The schedules of a topic that meet all conditions, in the order in which they were made, fetched page by page while the caller iterates.
      *
+     * @param string $prefix only those whose names begin like this
+     * @param bool|null $paused true: only those that are paused; false: only those that are not
+     * @param \DateTimeInterface|null $nextBefore only those with a next instant before this time
      * @return iterable<ListedSchedule>
      */
-    public function schedules(string $topic): iterable
+    public function schedules(string $topic, string $prefix = '', ?bool $paused = null, ?\DateTimeInterface $nextBefore = null): iterable
     {
-        $fields = ['after' => 0, 'schedules_max' => Limit::SCHEDULES_LISTED_MAX, 'topic' => Topic::check($topic)];
+        $fields = [
+            'after' => 0,
+            'schedules_max' => Limit::SCHEDULES_LISTED_MAX,
+            'next_before_ms' => $nextBefore === null ? 0 : max(1, Time::ms($nextBefore)),
+            'paused' => match ($paused) {
+                null => ScheduleFrames::WHICH_PAUSED_ANY,
+                true => ScheduleFrames::WHICH_PAUSED_PAUSED,
+                false => ScheduleFrames::WHICH_PAUSED_ACTIVE,
+            },
+            'topic' => Topic::check($topic),
+            'prefix' => $prefix,
+        ];
         do {
-            $page = $this->session->call(Opcode::ScheduleList, $fields)['schedules'];
-            foreach ($page as $item) {
-                $fields['after'] = $item['schedule'];
+            $page = $this->session->call(Opcode::ScheduleList, $fields);
+            foreach ($page['schedules'] as $item) {
                 yield ListedSchedule::of($item);
             }
-        } while (count($page) >= Limit::SCHEDULES_LISTED_MAX);
+            $fields['after'] = $page['after'];
+        } while ($page['after'] !== 0);
     }
 
     /** Lets a schedule fire no more until it is resumed. */

@@ -61,12 +61,19 @@ final class ScheduleTest extends TestCase
 
     public function testAScheduleIsListedPausedResumedRunAndDeleted(): void
     {
-        $this->client->setSchedule('t', 'a', '@daily', 'x');
+        $this->client->setSchedule('t', 'a', '@every 1h', 'x');
         $this->client->setSchedule('t', 'b', '@every 90s');
         $this->client->setSchedule('other', 'c', '@daily');
-        self::assertSame(['a @daily', 'b @every 90s'], $this->listed());
+        self::assertSame(['a @every 1h', 'b @every 90s'], $this->listed());
         $this->client->pauseSchedule('t', 'a');
         self::assertSame(PausedReason::User, $this->client->showSchedule('t', 'a')->state->paused);
+        $now = $this->adjourn()->now();
+        self::assertSame([['b @every 90s'], []], [$this->listed(prefix: 'b'), $this->listed(prefix: 'bb')]);
+        self::assertSame([['a @every 1h'], ['b @every 90s']], [$this->listed(paused: true), $this->listed(paused: false)]);
+        self::assertSame([], $this->listed(nextBefore: $now->modify('+1 minute')));
+        self::assertSame(['b @every 90s'], $this->listed(nextBefore: $now->modify('+2 minutes')));
+        self::assertSame([], $this->listed(nextBefore: new \DateTimeImmutable('@0')));
+        self::assertSame([[], ['a @every 1h']], [$this->listed(prefix: 'a', paused: false), $this->listed(prefix: 'a', paused: true)]);
         $this->client->resumeSchedule('t', 'a');
         self::assertNull($this->client->showSchedule('t', 'a')->state->paused);
         $id = $this->client->runSchedule('t', 'a');
@@ -129,9 +136,9 @@ final class ScheduleTest extends TestCase
     }
 
     /** @return list<string> */
-    private function listed(): array
+    private function listed(mixed ...$conditions): array
     {
-        $all = iterator_to_array($this->client->schedules('t'), false);
+        $all = iterator_to_array($this->client->schedules('t', ...$conditions), false);
 
         return array_map(static fn (ListedSchedule $one): string => "$one->name {$one->rules->when}", $all);
     }

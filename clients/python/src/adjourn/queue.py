@@ -44,6 +44,7 @@ from .protocol.numbers import (
     ErrorCode,
     ListOrder,
     Step,
+    WhichPaused,
 )
 from .schedules import ScheduleOptions, schedule_set
 from .session.calls import Arrived, Cancellation
@@ -443,15 +444,25 @@ class Queue:
         """A schedule as it stands: its state, rules, the template of its jobs, and what it did of late. `NotFoundError` if there is none."""
         return await self._ask(rq.ScheduleShow(topic, name), rs.Schedule)
 
-    async def schedules(self, topic: str) -> AsyncIterator[rs.ListedSchedule]:
-        """The schedules of a topic, in the order in which they were made."""
-        after, has_more = 0, True
-        while has_more:
-            page = (await self._ask(rq.ScheduleList(after, SCHEDULES_LISTED_MAX, topic), rs.Schedules)).schedules
-            has_more = len(page) >= SCHEDULES_LISTED_MAX
-            for one in page:
-                after = one.state.schedule
+    async def schedules(
+        self, topic: str, *, prefix: str = "", paused: bool | None = None, next_before: datetime | None = None
+    ) -> AsyncIterator[rs.ListedSchedule]:
+        """The schedules of a topic that meet all conditions, in the order in which they were made.
+
+        With `prefix`: only those whose names begin like this. With `paused`: only those that are paused, or those that are not. With
+        `next_before`: only those with a next instant before this time, which needs a time zone.
+        """
+        which = WhichPaused.ANY if paused is None else WhichPaused.PAUSED if paused else WhichPaused.ACTIVE
+        before_ms = 0 if next_before is None else max(1, times.to_epoch_ms(next_before, "next_before"))
+        after = 0
+        while True:
+            request = rq.ScheduleList(after, SCHEDULES_LISTED_MAX, before_ms, which, topic, prefix)
+            answer = await self._ask(request, rs.Schedules)
+            for one in answer.schedules:
                 yield one
+            after = answer.after
+            if not after:
+                return
 
     async def schedule_pause(self, topic: str, name: str) -> None:
         """Lets a schedule fire no more until it is resumed."""

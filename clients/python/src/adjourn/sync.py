@@ -413,9 +413,11 @@ class Queue:
         """A schedule as it stands: its state, rules, the template of its jobs, and what it did of late."""
         return self._do(lambda q: q.schedule_show(topic, name))
 
-    def schedules(self, topic: str) -> Iterator[rs.ListedSchedule]:
-        """The schedules of a topic, in the order in which they were made."""
-        return self._each(lambda q: q.schedules(topic))
+    def schedules(
+        self, topic: str, *, prefix: str = "", paused: bool | None = None, next_before: datetime | None = None
+    ) -> Iterator[rs.ListedSchedule]:
+        """The schedules of a topic that meet all conditions. See `adjourn.Queue.schedules`."""
+        return self._each(lambda q: q.schedules(topic, prefix=prefix, paused=paused, next_before=next_before))
 
     def schedule_pause(self, topic: str, name: str) -> None:
         """Lets a schedule fire no more until it is resumed."""

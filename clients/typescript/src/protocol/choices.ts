@@ -173,6 +173,18 @@ export const PAUSED = {
 /** The names of `PAUSED`, each at the place of its number. */
 export const PAUSED_NAMES = ['not_paused', 'user', 'failures'] as const;
 
+/** Which schedules, by whether they are paused. */
+export const WHICH_PAUSED = {
+  /** All. */
+  any: 0,
+  /** Those that are paused. */
+  paused: 1,
+  /** Those that are not. */
+  active: 2,
+} as const;
+/** The names of `WHICH_PAUSED`, each at the place of its number. */
+export const WHICH_PAUSED_NAMES = ['any', 'paused', 'active'] as const;
+
 /** What became of an instant of a schedule. Any other number: something that only a newer server knows. */
 export const FIRED = {
   /** It pushed the job, which has not ended. */

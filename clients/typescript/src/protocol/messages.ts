@@ -965,14 +965,20 @@ export interface ScheduleShowFields {
   readonly name: string;
 }
 
-/** SCHEDULE_LIST: Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+/** SCHEDULE_LIST: Lists schedules of a topic, a page at a time, in the order in which they were made. */
 export interface ScheduleListFields {
-  /** Only those with higher ids; 0 for the first page. */
+  /** Only those with higher ids; 0 for the first page, and then what the page before says. */
   readonly after: bigint;
   /** 1 to `SCHEDULES_LISTED_MAX`. */
   readonly schedulesMax: number;
+  /** Only those with a next instant before this one; 0 for all. */
+  readonly nextBeforeMs: bigint;
+  /** Only those that are paused, or those that are not: 0 any, 1 paused, 2 active. */
+  readonly paused: number;
   /** The topic of their jobs. */
   readonly topic: string;
+  /** Only those whose names begin like this. */
+  readonly prefix: string;
 }
 
 /** SCHEDULE_DELETE: Forgets a schedule. Its jobs stay. */
@@ -1105,7 +1111,7 @@ export const REQUESTS = {
   SCHEDULE_SET: 0x78,
   /** Reads one schedule, and what it did of late. */
   SCHEDULE_SHOW: 0x79,
-  /** Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+  /** Lists schedules of a topic, a page at a time, in the order in which they were made. */
   SCHEDULE_LIST: 0x7a,
   /** Forgets a schedule. Its jobs stay. */
   SCHEDULE_DELETE: 0x7b,
@@ -1440,7 +1446,9 @@ export interface ScheduleFields extends ScheduleRulesValue, JobTemplateValue {
 
 /** SCHEDULES: A page of schedules. */
 export interface SchedulesFields {
-  /** The schedules. There is no further page if there are fewer than were asked for. */
+  /** Where the next page begins; 0 on the last one. */
+  readonly after: bigint;
+  /** The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it. */
   readonly schedules: readonly ListedScheduleValue[];
 }
 

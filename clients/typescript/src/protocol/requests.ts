@@ -342,7 +342,10 @@ function putScheduleShow(to: ByteWriter, fields: ScheduleShowFields): void {
 function putScheduleList(to: ByteWriter, fields: ScheduleListFields): void {
   to.u64(fields.after);
   to.u32(fields.schedulesMax);
+  to.u64(fields.nextBeforeMs);
+  to.u8(fields.paused);
   to.text8(fields.topic);
+  to.text8(fields.prefix);
 }
 
 function putScheduleDelete(to: ByteWriter, fields: ScheduleDeleteFields): void {

@@ -584,6 +584,7 @@ function takeSchedule(from: ByteReader): ScheduleFields {
 
 function takeSchedules(from: ByteReader): SchedulesFields {
   return {
+    after: from.u64('after'),
     schedules: from.list(102, 'schedules', takeListedSchedule),
   };
 }

@@ -563,7 +563,10 @@ function takeScheduleList(from: ByteReader): ScheduleListFields {
   return {
     after: from.u64('after'),
     schedulesMax: atLeast(1, from.u32('schedules_max'), 'schedules_max'),
+    nextBeforeMs: from.u64('next_before_ms'),
+    paused: checkedChoice(from.u8('paused'), 3, 'paused'),
     topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    prefix: from.text(from.u8('prefix'), 'prefix'),
   };
 }
 
@@ -1015,6 +1018,7 @@ function putSchedule(to: ByteWriter, fields: ScheduleFields): void {
 }
 
 function putSchedules(to: ByteWriter, fields: SchedulesFields): void {
+  to.u64(fields.after);
   to.list(102, fields.schedules.length);
   for (const item of fields.schedules) putListedSchedule(to, item);
 }

@@ -3,7 +3,8 @@
 use crate::calls::Client;
 use crate::error::ClientError;
 use adjourn_protocol::{
-    ListedSchedule, Request, ScheduleList, ScheduleRan, ScheduleReport, ScheduleSet, Scheduled,
+    ListedSchedule, Request, ScheduleConditions, ScheduleList, SchedulePage, ScheduleRan, ScheduleReport,
+    ScheduleSet, Scheduled,
 };
 use adjourn_types::limits::SCHEDULES_LISTED_MAX;
 use adjourn_types::{JobId, TopicName};
@@ -24,16 +25,20 @@ impl Client {
         self.ask(Request::ScheduleShow { topic: topic.clone(), name: name.to_owned() }).await
     }
 
-    /// The schedules of a topic, in the order in which they were made.
-    pub async fn schedules(&self, topic: &TopicName) -> Result<Vec<ListedSchedule>, ClientError> {
-        let (mut schedules, mut after) = (Vec::<ListedSchedule>::new(), JobId(0));
+    /// The schedules of a topic that meet these conditions, in the order in which they were made.
+    pub async fn schedules(
+        &self,
+        topic: &TopicName,
+        conditions: &ScheduleConditions,
+    ) -> Result<Vec<ListedSchedule>, ClientError> {
+        let (mut schedules, mut after) = (Vec::new(), JobId(0));
         loop {
-            let request = ScheduleList { topic: topic.clone(), after, schedules_max: SCHEDULES_LISTED_MAX };
-            let mut page: Vec<ListedSchedule> = self.ask(Request::ScheduleList(request)).await?;
-            let is_last = page.len() < SCHEDULES_LISTED_MAX as usize;
-            schedules.append(&mut page);
-            match schedules.last().filter(|_| !is_last) {
-                Some(last) => after = last.state.id,
+            let (topic, conditions) = (topic.clone(), conditions.clone());
+            let list = ScheduleList { topic, conditions, after, schedules_max: SCHEDULES_LISTED_MAX };
+            let mut page: SchedulePage = self.ask(Request::ScheduleList(list)).await?;
+            schedules.append(&mut page.schedules);
+            match page.after {
+                Some(id) => after = id,
                 None => return Ok(schedules),
             }
         }

@@ -1,6 +1,7 @@
 //! The JSON API, `/v1`. Each route is one function, which states its input, asks the queue, and writes the answer; the
 //! `OpenAPI` document is generated from the same functions.
 
+mod backfill;
 mod bulk;
 mod call_backs;
 mod change;
@@ -14,6 +15,7 @@ mod page;
 mod preview;
 mod push;
 mod raw_job;
+mod schedule_bulk;
 mod schedule_rules;
 mod schedules;
 mod server;
@@ -64,6 +66,8 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(schedules::pause))
         .routes(routes!(schedules::resume))
         .routes(routes!(schedules::run))
+        .routes(routes!(backfill::backfill))
+        .routes(routes!(schedule_bulk::bulk))
         .routes(routes!(preview::preview))
         .routes(routes!(call_backs::attempts))
         .routes(routes!(call_backs::check))

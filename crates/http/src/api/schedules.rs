@@ -7,19 +7,20 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
 use super::super::connection::connection;
-use super::super::fields::{Field, ScheduleName, Whole, schema, schema_limit};
-use super::super::input::{self, Part, Parts2, QueryOf};
+use super::super::fields::{Field, ScheduleName, Time, TimeMs, either_time, schema, schema_time_ms};
+use super::super::input::{self, Pairs, Part, Parts2};
 use super::super::problem::{Place, Problem, ProblemJson};
-use super::page::{Conditions, Cursor, CursorError};
+use super::page::{Conditions, CursorError, PageQuery};
 use super::push::{bytes_max, located};
 use super::schedule_rules::NewScheduleJson;
 use super::{Answer, done, json, ok, version};
 use adjourn_json::ScheduleJson;
 use adjourn_json::values::time_text;
 use adjourn_protocol::{
-    ListedSchedule, Request as Asked, ScheduleList, ScheduleRan, ScheduleReport, ScheduleSet, Scheduled,
+    Request as Asked, ScheduleConditions, ScheduleList, SchedulePage, ScheduleRan, ScheduleReport,
+    ScheduleSet, Scheduled,
 };
-use adjourn_types::limits::SCHEDULES_LISTED_MAX;
+use adjourn_types::limits::{SCHEDULE_NAME_BYTES_MAX, SCHEDULES_LISTED_MAX};
 use adjourn_types::{JobId, TopicName};
 
 const LIMIT_MAX: u64 = SCHEDULES_LISTED_MAX as u64;
@@ -29,20 +30,28 @@ const LIMIT_DEFAULT: u32 = 100;
 const UNCHECKED: &str = "only PUT checks it: leave it out";
 
 /// Which schedules of a topic.
-#[derive(Deserialize, IntoParams)]
+#[derive(Default, Deserialize, IntoParams, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"prefix\": \"tenant-7.\"}")]
 #[into_params(parameter_in = Query)]
-pub(super) struct SchedulesQuery {
+#[schema(as = ScheduleConditions)]
+pub(super) struct WhichJson {
     /// Schedules whose names begin with this text.
     prefix: Option<String>,
     /// Schedules that are paused, or those that are not.
     paused: Option<bool>,
-    /// At most this many schedules.
-    #[param(schema_with = schema_limit::<LIMIT_MAX, LIMIT_DEFAULT>, required = false)]
-    limit: Option<Whole<1, LIMIT_MAX>>,
-    /// The cursor of the page before, with the same conditions.
-    #[param(schema_with = schema::<Cursor>, required = false)]
-    cursor: Option<Field<Cursor>>,
+    /// Schedules with a next instant before this time.
+    #[schema(schema_with = schema::<Time>)]
+    #[param(schema_with = schema::<Time>, required = false)]
+    next_before: Option<Field<Time>>,
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    #[param(schema_with = schema_time_ms, required = false)]
+    next_before_ms: Option<TimeMs>,
 }
+
+/// The parameters of a page of schedules besides its conditions.
+const PAGE_PARAMETERS: [&str; 2] = ["limit", "cursor"];
+type SchedulesPage = PageQuery<LIMIT_MAX, LIMIT_DEFAULT>;
 
 /// A page of schedules.
 #[derive(Serialize, ToSchema)]
@@ -77,50 +86,60 @@ pub(super) struct RanJson {
     job: u64,
 }
 
+impl WhichJson {
+    /// The conditions.
+    ///
+    /// # Errors
+    ///
+    /// If they say a time twice, or the prefix is longer than any name.
+    pub(super) fn conditions(self) -> Result<ScheduleConditions, Problem> {
+        let next_before = either_time("next_before", self.next_before.as_ref(), self.next_before_ms)?;
+        let prefix = self.prefix.unwrap_or_default();
+        if prefix.len() > SCHEDULE_NAME_BYTES_MAX {
+            let detail = format!("the name of a schedule has at most {SCHEDULE_NAME_BYTES_MAX} bytes");
+            return Err(Problem::at_pointer("/prefix", detail));
+        }
+        Ok(ScheduleConditions { prefix, paused: self.paused, next_before })
+    }
+}
+
 /// List a topic's schedules
 #[utoipa::path(
     get,
     path = "/v1/topics/{topic}/schedules",
     operation_id = "list_schedules",
     tag = "schedules",
-    params(("topic" = String, Path, description = "The topic"), SchedulesQuery),
+    params(("topic" = String, Path, description = "The topic"), WhichJson, SchedulesPage),
     responses(
         (status = 200, description = "A page of schedules", body = SchedulesJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn list(
-    caller: Caller,
-    Part(topic): Part<TopicName>,
-    QueryOf(query): QueryOf<SchedulesQuery>,
-) -> Answer {
-    let SchedulesQuery { prefix, paused, limit, cursor } = query;
-    let limit = limit.map_or(LIMIT_DEFAULT, Whole::narrow);
-    let conditions = Conditions::of(format!("schedules of {topic}: {paused:?} {prefix:?}").as_bytes());
-    let after = conditions.open(cursor).map_err(|problem| problem.elsewhere(Place::Parameter))?;
-    let is_whole = prefix.is_none() && paused.is_none();
-    // The queue knows no conditions: a page of its own is searched for schedules that meet them.
-    let schedules_max = if is_whole { limit } else { SCHEDULES_LISTED_MAX };
-    let asked = ScheduleList { topic, after: id_of(&after)?, schedules_max };
-    let found: Vec<ListedSchedule> = caller.ask(Asked::ScheduleList(asked)).await?;
-    let meets = |one: &&ListedSchedule| {
-        let has_prefix = prefix.as_ref().is_none_or(|prefix| one.name.starts_with(prefix.as_str()));
-        has_prefix && paused.is_none_or(|paused| paused == one.state.paused.is_some())
-    };
-    let mut rest = found.iter().filter(meets).peekable();
-    let page: Vec<&ListedSchedule> = rest.by_ref().take(limit as usize).collect();
-    let end = if rest.peek().is_some() {
-        page.last().copied()
-    } else {
-        found.last().filter(|_| found.len() >= schedules_max as usize)
-    };
-    let end = end.map(|one| one.state.id.0.to_be_bytes().to_vec()).unwrap_or_default();
-    let schedules = page.into_iter().map(ScheduleJson::listed).collect();
-    ok(&SchedulesJson { schedules, cursor: conditions.cursor(&end) })
+pub(super) async fn list(caller: Caller, Part(topic): Part<TopicName>, mut query: Pairs) -> Answer {
+    let page: SchedulesPage = query.split(&PAGE_PARAMETERS).read(Place::Parameter)?;
+    let which: WhichJson = query.read(Place::Parameter)?;
+    let conditions = which.conditions().map_err(|problem| problem.elsewhere(Place::Parameter))?;
+    let (list, schedules_max) = (page_conditions(&topic, &conditions), page.limit());
+    let after = id_of(&page.after(&list)?)?;
+    let asked = ScheduleList { topic, conditions, after, schedules_max };
+    let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;
+    let schedules = page.schedules.iter().map(ScheduleJson::listed).collect();
+    ok(&SchedulesJson { schedules, cursor: list.cursor(&end_of(&page)) })
+}
+
+/// What a cursor of this list belongs to.
+pub(super) fn page_conditions(topic: &TopicName, conditions: &ScheduleConditions) -> Conditions {
+    let ScheduleConditions { prefix, paused, next_before } = conditions;
+    Conditions::of(format!("schedules of {topic}: {paused:?} {next_before:?} {prefix:?}").as_bytes())
+}
+
+/// Where the next page begins; empty on the last one.
+pub(super) fn end_of(page: &SchedulePage) -> Vec<u8> {
+    page.after.map(|after| after.0.to_be_bytes().to_vec()).unwrap_or_default()
 }
 
 /// The schedule at which a page ended; none before the first page.
-fn id_of(after: &[u8]) -> Result<JobId, Problem> {
+pub(super) fn id_of(after: &[u8]) -> Result<JobId, Problem> {
     if after.is_empty() {
         return Ok(JobId(0));
     }

@@ -429,21 +429,29 @@ impl ScheduleSet<Bytes> {
     }
 }
 
-/// Lists the schedules of a topic, a page at a time, in the order in which they were made.
+/// Lists schedules of a topic, a page at a time, in the order in which they were made.
 pub(crate) struct ScheduleList<P> {
-    /// Only those with higher ids; 0 for the first page.
+    /// Only those with higher ids; 0 for the first page, and then what the page before says.
     pub(crate) after: u64,
     /// 1 to `SCHEDULES_LISTED_MAX`.
     pub(crate) schedules_max: u32,
+    /// Only those with a next instant before this one; 0 for all.
+    pub(crate) next_before_ms: u64,
+    /// Only those that are paused, or those that are not.
+    pub(crate) paused: u8,
     /// The topic of their jobs.
     pub(crate) topic: P,
+    /// Only those whose names begin like this.
+    pub(crate) prefix: P,
 }
 
 impl ScheduleList<&[u8]> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
-        Fixed::<13>::new().u64(self.after).u32(self.schedules_max).length8(self.topic.len()).write(out);
+        Fixed::<22>::new().u64(self.after).u32(self.schedules_max).u64(self.next_before_ms).u8(self.paused).length8(self.topic.len()).write(out);
         out.put_slice(self.topic);
+        Fixed::<1>::new().length8(self.prefix.len()).write(out);
+        out.put_slice(self.prefix);
     }
 }
 
@@ -452,8 +460,11 @@ impl ScheduleList<Bytes> {
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let after = reader.u64("after")?;
         let schedules_max = reader.u32("schedules_max")?;
+        let next_before_ms = reader.u64("next_before_ms")?;
+        let paused = reader.u8("paused")?;
         let topic = reader.bytes8("topic")?;
-        Ok(Self { after, schedules_max, topic })
+        let prefix = reader.bytes8("prefix")?;
+        Ok(Self { after, schedules_max, next_before_ms, paused, topic, prefix })
     }
 }
 
@@ -1202,13 +1213,16 @@ impl<L> Schedule<Bytes, Vec<L>> {
 
 /// A page of schedules.
 pub(crate) struct Schedules<L> {
-    /// The schedules. There is no further page if there are fewer than were asked for.
+    /// Where the next page begins; 0 on the last one.
+    pub(crate) after: u64,
+    /// The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it.
     pub(crate) schedules: L,
 }
 
 impl<'a, L: ExactSizeIterator<Item = records::ListedSchedule<&'a [u8]>>> Schedules<L> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<8>::new().u64(self.after).write(out);
         put_list(out, 102, self.schedules.len());
         self.schedules.for_each(|item| item.put(out));
     }
@@ -1220,11 +1234,12 @@ impl<L> Schedules<Vec<L>> {
         reader: &mut Reader<'_>,
         mut make_schedules: impl FnMut(records::ListedSchedule<Bytes>) -> Result<L, DecodeError>,
     ) -> Result<Self, DecodeError> {
+        let after = reader.u64("after")?;
         let schedules = {
             let head = reader.list::<102>("schedules", usize::MAX)?;
             reader.items(head, |reader, fields| make_schedules(records::ListedSchedule::<Bytes>::take(reader, fields)?))?
         };
-        Ok(Self { schedules })
+        Ok(Self { after, schedules })
     }
 }
 

@@ -206,7 +206,7 @@ requests! {
         /// Its name.
         name: String,
     }
-    /// Lists the schedules of a topic, a page at a time, in the order in which they were made.
+    /// Lists schedules of a topic, a page at a time, in the order in which they were made.
     ScheduleList = 0x7a, "SCHEDULE_LIST" -> Schedules, Read, Safe, [Read], [Invalid, Unreadable] (list: ScheduleList)
     /// Forgets a schedule. Its jobs stay.
     ScheduleDelete = 0x7b, "SCHEDULE_DELETE" -> Done, Read, Unsafe, [Manage], [Invalid, Busy, NotFound] {

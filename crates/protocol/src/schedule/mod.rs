@@ -8,10 +8,11 @@ use std::num::NonZeroU32;
 
 use bytes::{Bytes, BytesMut};
 
+use super::codes::choices::which_paused;
 use super::decode_error::DecodeError;
 use super::field::{Field, Subject, check_ttr};
 use super::layout::frames;
-use super::wire::{self, Reader, in_range, key_bytes, not_longer, text, text8};
+use super::wire::{self, Reader, in_range, key_bytes, not_longer, text, text8, time};
 use adjourn_types::limits::{
     SCHEDULE_JITTER_MS_MAX, SCHEDULE_MISSED_MAX, SCHEDULE_NAME_BYTES_MAX, SCHEDULE_NOTE_BYTES_MAX,
     SCHEDULE_WHEN_BYTES_MAX, SCHEDULE_ZONE_BYTES_MAX, SCHEDULES_LISTED_MAX,
@@ -66,12 +67,25 @@ pub struct ScheduleSet {
     pub if_version: IfVersion,
 }
 
-/// A page of the schedules of a topic.
+/// Which schedules of a topic. The default is all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScheduleConditions {
+    /// Only those whose names begin like this.
+    pub prefix: String,
+    /// Only those that are paused, or those that are not.
+    pub paused: Option<bool>,
+    /// Only those with a next instant before this one.
+    pub next_before: Option<Millis>,
+}
+
+/// Asks for a page of the schedules of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleList {
     /// The topic of their jobs.
     pub topic: TopicName,
-    /// Only those with higher ids; 0 for the first page.
+    /// Which of them.
+    pub conditions: ScheduleConditions,
+    /// Only those with higher ids; 0 for the first page, and then what the page before says.
     pub after: JobId,
     /// At most this many: 1 to [`SCHEDULES_LISTED_MAX`].
     pub schedules_max: u32,
@@ -111,6 +125,15 @@ pub struct ScheduleReport {
     pub template: JobTemplate,
     /// What it did of late, the oldest first; without what only a newer server knows.
     pub history: Vec<Firing>,
+}
+
+/// A page of schedules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchedulePage {
+    /// In the order in which they were made. There may be fewer than were asked for, or none, and more on the next page.
+    pub schedules: Vec<ListedSchedule>,
+    /// Where the next page begins; `None` on the last one.
+    pub after: Option<JobId>,
 }
 
 /// A schedule on a page of a list.
@@ -232,17 +255,35 @@ impl Field for ScheduleList {
         let frame = frames::ScheduleList {
             after: self.after.0,
             schedules_max: self.schedules_max,
+            // 0 stands for all. Nothing is due before 1970.
+            next_before_ms: self.conditions.next_before.map_or(0, |before| before.0.max(1)),
+            paused: match self.conditions.paused {
+                None => which_paused::ANY,
+                Some(true) => which_paused::PAUSED,
+                Some(false) => which_paused::ACTIVE,
+            },
             topic: self.topic.as_str().as_bytes(),
+            prefix: text8(&self.conditions.prefix),
         };
         frame.put(out);
     }
 
     fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
-        let frames::ScheduleList { after, schedules_max, topic } = frames::ScheduleList::take(reader)?;
-        Ok(Self { topic: wire::topic(topic)?, after: JobId(after), schedules_max })
+        let frame = frames::ScheduleList::take(reader)?;
+        let paused = match frame.paused {
+            which_paused::ANY => None,
+            which_paused::PAUSED => Some(true),
+            which_paused::ACTIVE => Some(false),
+            value => return Err(DecodeError::Choice { field: "paused", value }),
+        };
+        let prefix = text(&frame.prefix, "prefix")?;
+        let conditions = ScheduleConditions { prefix, paused, next_before: time(frame.next_before_ms) };
+        let (topic, after) = (wire::topic(frame.topic)?, JobId(frame.after));
+        Ok(Self { topic, conditions, after, schedules_max: frame.schedules_max })
     }
 
     fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        not_longer(self.conditions.prefix.len(), SCHEDULE_NAME_BYTES_MAX, "prefix")?;
         in_range(self.schedules_max, 1..=SCHEDULES_LISTED_MAX, "schedules_max")
     }
 

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use bytes::{Bytes, BytesMut};
 
-use super::{JobTemplate, ListedSchedule, ScheduleReport, ScheduleState};
+use super::{JobTemplate, ListedSchedule, SchedulePage, ScheduleReport, ScheduleState};
 use crate::codes::bits::schedule_marks;
 use crate::codes::choices::{fired, paused};
 use crate::decode_error::DecodeError;
@@ -196,8 +196,9 @@ pub(crate) fn decode_report(reader: &mut Reader<'_>) -> Result<ScheduleReport, D
     })
 }
 
-pub(crate) fn encode_list(schedules: &[ListedSchedule], out: &mut BytesMut) {
-    frames::Schedules { schedules: schedules.iter().map(listed_record) }.put(out);
+pub(crate) fn encode_list(page: &SchedulePage, out: &mut BytesMut) {
+    let after = page.after.map_or(0, |after| after.0);
+    frames::Schedules { after, schedules: page.schedules.iter().map(listed_record) }.put(out);
 }
 
 fn listed_record(listed: &ListedSchedule) -> records::ListedSchedule<&[u8]> {
@@ -209,7 +210,7 @@ fn listed_record(listed: &ListedSchedule) -> records::ListedSchedule<&[u8]> {
     }
 }
 
-pub(crate) fn decode_list(reader: &mut Reader<'_>) -> Result<Vec<ListedSchedule>, DecodeError> {
+pub(crate) fn decode_list(reader: &mut Reader<'_>) -> Result<SchedulePage, DecodeError> {
     let page = frames::Schedules::take(reader, |listed| {
         Ok(ListedSchedule {
             state: state_of(&listed.schedule_state),
@@ -218,5 +219,5 @@ pub(crate) fn decode_list(reader: &mut Reader<'_>) -> Result<Vec<ListedSchedule>
             name: text(&listed.name, "name")?,
         })
     })?;
-    Ok(page.schedules)
+    Ok(SchedulePage { schedules: page.schedules, after: (page.after != 0).then_some(JobId(page.after)) })
 }

@@ -13,13 +13,20 @@ use adjourn_engine::{Command, NewSchedule, ScheduleView};
 use adjourn_protocol::schedule::{decode_rules, encode_rules};
 use adjourn_protocol::{
     ErrorCode, ErrorReply, IfVersion, JobTemplate, ListedSchedule, Request, Response, ScheduleList,
-    ScheduleReport, ScheduleSet, ScheduleState,
+    SchedulePage, ScheduleReport, ScheduleSet, ScheduleState,
 };
 use adjourn_storage::{StorageError, StoredRecord};
 use adjourn_types::{
     Attributes, AttributesBuilder, JobId, Millis, SCHEDULE_NAME_IN_KEY_BYTES_MAX, ScheduleBefore,
     ScheduleRules, TopicName, tag,
 };
+
+/// Most schedules that are looked at for a page of a list.
+const LOOKED_AT_MAX: u32 = 1024;
+/// A page of a list ends when this many bytes of records were read for it.
+const LIST_READ_BYTES: usize = 1 << 20;
+/// What a schedule takes on a page beside its jobs, in bytes, or less.
+const LISTED_BYTES: usize = 4 << 10;
 
 /// The record of a schedule: its rules, and the attributes and the body of its jobs.
 pub(super) struct Template {
@@ -296,20 +303,35 @@ fn state(view: &ScheduleView) -> ScheduleState {
     }
 }
 
+/// A page of schedules. Names and rules are on disk: a page ends at a limit of what is read for it.
 fn schedules(group: &mut Group, list: &ScheduleList) -> Result<Response, StorageError> {
-    let engine = &group.state.engine;
-    let topic = engine.topic_id(list.topic.as_str()).into_iter();
-    let found = topic.flat_map(|topic| engine.schedules_of(topic, list.after));
-    let views: Vec<_> = found.take(list.schedules_max as usize).collect();
-    group.work.count(views.len() as u64);
-    let listed = views.iter().map(|view| {
-        let Template { rules, name, .. } = template(group, view)?;
-        Ok(ListedSchedule {
-            state: state(view),
-            rules: rules.unwrap_or_default(),
-            topic: list.topic.clone(),
-            name,
-        })
-    });
-    Ok(Response::Schedules(listed.collect::<Result<_, StorageError>>()?))
+    let conditions = &list.conditions;
+    let topic = group.state.engine.topic_id(list.topic.as_str());
+    let mut page = SchedulePage { schedules: Vec::new(), after: None };
+    let (mut after, mut read_bytes) = (list.after, 0);
+    for looked in 0.. {
+        let next = topic.and_then(|topic| group.state.engine.schedules_of(topic, after).next());
+        let Some(view) = next else { break };
+        if page.schedules.len() >= list.schedules_max as usize
+            || looked >= LOOKED_AT_MAX
+            || read_bytes >= LIST_READ_BYTES
+        {
+            page.after = Some(after);
+            break;
+        }
+        after = view.id;
+        group.work.count(1);
+        let is_paused = view.paused.is_some();
+        let is_soon = conditions.next_before.is_none_or(|before| view.next.is_some_and(|next| next < before));
+        if !is_soon || conditions.paused.is_some_and(|paused| paused != is_paused) {
+            continue;
+        }
+        let Template { rules, name, stored, attributes } = template(group, &view)?;
+        read_bytes += LISTED_BYTES + stored.body.len() + attributes.as_bytes().len();
+        if name.starts_with(&conditions.prefix) {
+            let (rules, topic) = (rules.unwrap_or_default(), list.topic.clone());
+            page.schedules.push(ListedSchedule { state: state(&view), rules, topic, name });
+        }
+    }
+    Ok(Response::Schedules(page))
 }

@@ -97,7 +97,7 @@ enum Opcode: int
     case ScheduleSet = 0x78;
     /** Reads one schedule, and what it did of late. */
     case ScheduleShow = 0x79;
-    /** Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+    /** Lists schedules of a topic, a page at a time, in the order in which they were made. */
     case ScheduleList = 0x7A;
     /** Forgets a schedule. Its jobs stay. */
     case ScheduleDelete = 0x7B;

@@ -90,6 +90,12 @@ final class ScheduleFrames
     public const PAUSED_USER = 1;
     /** Too many of its jobs failed one after another. */
     public const PAUSED_FAILURES = 2;
+    /** All. */
+    public const WHICH_PAUSED_ANY = 0;
+    /** Those that are paused. */
+    public const WHICH_PAUSED_PAUSED = 1;
+    /** Those that are not. */
+    public const WHICH_PAUSED_ACTIVE = 2;
     /** It pushed the job, which has not ended. */
     public const FIRED_PUSHED = 0;
     /** It pushed the job, and a consumer finished that. */
@@ -224,22 +230,32 @@ final class ScheduleFrames
     }
 
     /**
-     * SCHEDULE_LIST: Lists the schedules of a topic, a page at a time, in the order in which they were made.
+     * SCHEDULE_LIST: Lists schedules of a topic, a page at a time, in the order in which they were made.
      *
      * @param array{
-     *     after: int, // Only those with higher ids; 0 for the first page.
+     *     after: int, // Only those with higher ids; 0 for the first page, and then what the page before says.
      *     schedules_max: int, // 1 to `SCHEDULES_LISTED_MAX`.
+     *     next_before_ms: int, // Only those with a next instant before this one; 0 for all.
+     *     paused: int, // Only those that are paused, or those that are not.
      *     topic: string, // The topic of their jobs.
+     *     prefix: string, // Only those whose names begin like this.
      * } $f
      */
     public static function encodeScheduleList(array $f): string
     {
-        if ((strlen($f['topic']) >> 8 | $f['schedules_max'] >> 32) !== 0) {
-            throw Codec::outOfRange(['schedules_max' => [$f['schedules_max'], 32], 'topic' => [strlen($f['topic']), 8]]);
+        if ((($f['paused'] | strlen($f['topic']) | strlen($f['prefix'])) >> 8 | $f['schedules_max'] >> 32) !== 0) {
+            throw Codec::outOfRange([
+                'schedules_max' => [$f['schedules_max'], 32],
+                'paused' => [$f['paused'], 8],
+                'topic' => [strlen($f['topic']), 8],
+                'prefix' => [strlen($f['prefix']), 8],
+            ]);
         }
 
-        return pack('PVC', $f['after'], $f['schedules_max'], strlen($f['topic']))
-            . $f['topic'];
+        return pack('PVPCC', $f['after'], $f['schedules_max'], $f['next_before_ms'], $f['paused'], strlen($f['topic']))
+            . $f['topic']
+            . pack('C', strlen($f['prefix']))
+            . $f['prefix'];
     }
 
     /**
@@ -388,13 +404,14 @@ final class ScheduleFrames
      * SCHEDULES: A page of schedules.
      *
      * @return array{
-     *     schedules: list<ListedSchedule>, // The schedules. There is no further page if there are fewer than were asked for.
+     *     after: int, // Where the next page begins; 0 on the last one.
+     *     schedules: list<ListedSchedule>, // The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it.
      * }
      */
     public static function decodeSchedules(string $frame): array
     {
         $at = Codec::HEAD_BYTES;
-        $f = [];
+        $f = Codec::fixed('Pafter', 8, $frame, $at);
         $f['schedules'] = self::decodeListOfListedSchedule($frame, $at);
 
         return $f;

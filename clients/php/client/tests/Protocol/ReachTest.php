@@ -255,7 +255,7 @@ final class ReachTest extends TestCase
         );
         $client->setSchedule('t', 'morning', $rules, new NewJob('x', ttrMs: 1000, priority: 7, headers: ['a' => 'b']), ifVersion: 3);
         self::assertSame('@daily', $client->showSchedule('t', 'morning')->rules->when);
-        self::assertCount(Limit::SCHEDULES_LISTED_MAX + 1, iterator_to_array($client->schedules('t'), false));
+        self::assertCount(1, iterator_to_array($client->schedules('t', 'm', true, new \DateTimeImmutable('@2')), false));
         $client->pauseSchedule('t', 'morning');
         $client->resumeSchedule('t', 'morning');
         self::assertSame(42, $client->runSchedule('t', 'morning'));
@@ -317,7 +317,8 @@ final class ReachTest extends TestCase
             Opcode::Scheduled => $send(Opcode::Scheduled, ['schedule' => 7, 'version' => 4, 'next_ms' => 1]),
             Opcode::Schedule => $send(Opcode::Schedule, ['state' => self::STATE, 'history' => []] + self::RULES + self::TEMPLATE),
             Opcode::Schedules => $send(Opcode::Schedules, [
-                'schedules' => array_fill(0, $isFirst ? $f['schedules_max'] : 1, self::STATE + self::RULES + ['topic' => 't', 'name' => 'morning']),
+                'after' => $isFirst ? 6 : 0,
+                'schedules' => $isFirst ? [] : [self::STATE + self::RULES + ['topic' => 't', 'name' => 'morning']],
             ]),
             Opcode::ScheduleRan => $send(Opcode::ScheduleRan, ['job' => 42]),
             default => $send($request->opcode->answer()),

@@ -55,7 +55,7 @@ final class Schema
         'ClusterTransfer' => ['node'],
         'ScheduleSet' => ['topic', 'name', 'origin_ms', 'start_ms', 'end_ms', 'count', 'window_ms', 'missed_max', 'jitter_ms', 'failures_max', 'dst', 'missed', 'overlap', 'when', 'zone', 'key', 'note', 'priority', 'ttr_ms', 'attributes', 'body', 'if_version'],
         'ScheduleShow' => ['topic', 'name'],
-        'ScheduleList' => ['after', 'schedules_max', 'topic'],
+        'ScheduleList' => ['after', 'schedules_max', 'next_before_ms', 'paused', 'topic', 'prefix'],
         'ScheduleDelete' => ['topic', 'name'],
         'SchedulePause' => ['topic', 'name'],
         'ScheduleResume' => ['topic', 'name'],

@@ -975,12 +975,14 @@ final class ServerCodec
      * SCHEDULES: A page of schedules.
      *
      * @param array{
-     *     schedules: list<ListedSchedule>, // The schedules. There is no further page if there are fewer than were asked for.
+     *     after: int, // Where the next page begins; 0 on the last one.
+     *     schedules: list<ListedSchedule>, // The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it.
      * } $f
      */
     public static function encodeSchedules(array $f): string
     {
-        return self::encodeListOfListedSchedule($f['schedules']);
+        return pack('P', $f['after'])
+            . self::encodeListOfListedSchedule($f['schedules']);
     }
 
     /**
@@ -1830,21 +1832,28 @@ final class ServerCodec
     }
 
     /**
-     * SCHEDULE_LIST: Lists the schedules of a topic, a page at a time, in the order in which they were made.
+     * SCHEDULE_LIST: Lists schedules of a topic, a page at a time, in the order in which they were made.
      *
      * @return array{
-     *     after: int, // Only those with higher ids; 0 for the first page.
+     *     after: int, // Only those with higher ids; 0 for the first page, and then what the page before says.
      *     schedules_max: int, // 1 to `SCHEDULES_LISTED_MAX`.
+     *     next_before_ms: int, // Only those with a next instant before this one; 0 for all.
+     *     paused: int, // Only those that are paused, or those that are not.
      *     topic: string, // The topic of their jobs.
+     *     prefix: string, // Only those whose names begin like this.
      * }
      */
     public static function decodeScheduleList(string $frame): array
     {
         $at = Codec::HEAD_BYTES;
-        $f = Codec::fixed('Pafter/Vschedules_max/Ctopic', 13, $frame, $at);
+        $f = Codec::fixed('Pafter/Vschedules_max/Pnext_before_ms/Cpaused/Ctopic', 22, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cprefix', 1, $frame, $at);
+        $f['prefix'] = Codec::text($frame, $at, $f['prefix']);
         self::check($f['schedules_max'] >= 1 && $f['schedules_max'] <= 256, 'schedules_max');
+        self::check(in_array($f['paused'], [0, 1, 2], true), 'paused');
         self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['prefix']) <= 255, 'prefix');
 
         return $f;
     }

@@ -352,6 +352,17 @@ class PausedReason(IntEnum):
     """Too many of its jobs failed one after another."""
 
 
+class WhichPaused(IntEnum):
+    """Which schedules, by whether they are paused."""
+
+    ANY = 0
+    """All."""
+    PAUSED = 1
+    """Those that are paused."""
+    ACTIVE = 2
+    """Those that are not."""
+
+
 class FiringOutcome(IntEnum):
     """What became of an instant of a schedule."""
 
@@ -520,6 +531,7 @@ DSTS: dict[int, Dst | int] = {one.value: one for one in Dst}
 MISSEDS: dict[int, Missed | int] = {one.value: one for one in Missed}
 OVERLAPS: dict[int, Overlap | int] = {one.value: one for one in Overlap}
 PAUSED_REASONS: dict[int, PausedReason | int] = {one.value: one for one in PausedReason}
+WHICH_PAUSEDS: dict[int, WhichPaused | int] = {one.value: one for one in WhichPaused}
 FIRING_OUTCOMES: dict[int, FiringOutcome | int] = {one.value: one for one in FiringOutcome}
 GOING_AWAY_REASONS: dict[int, GoingAwayReason | int] = {one.value: one for one in GoingAwayReason}
 EFFECTS: dict[int, Effect] = {one.value: one for one in Effect}

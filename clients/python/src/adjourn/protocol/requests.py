@@ -11,7 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .elements import NO_ATTRIBUTES, Attributes, Filter, TopicPolicy
-from .numbers import MAGIC, PRIORITY_UNSAID, BulkChange, Dst, DueKind, IfExists, ListOrder, Missed, Overlap, Step
+from .numbers import (
+    MAGIC,
+    PRIORITY_UNSAID,
+    BulkChange,
+    Dst,
+    DueKind,
+    IfExists,
+    ListOrder,
+    Missed,
+    Overlap,
+    Step,
+    WhichPaused,
+)
 from .values import JobRef
 from .wire import LIST_HEAD, U8, U16, U32, U64, text, unfitting
 
@@ -33,7 +45,7 @@ _PUSH_2 = struct.Struct("<16s")
 _RELEASE = struct.Struct("<QHI")
 _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QIHI")
-_SCHEDULE_LIST = struct.Struct("<QIB")
+_SCHEDULE_LIST = struct.Struct("<QIQBB")
 _SCHEDULE_SET = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULE_SET_2 = struct.Struct("<IIHI")
 _SUBSCRIBE = struct.Struct("<IQHI")
@@ -773,17 +785,23 @@ class ScheduleShow(Request):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleList(Request):
-    """Lists the schedules of a topic, a page at a time, in the order in which they were made."""
+    """Lists schedules of a topic, a page at a time, in the order in which they were made."""
 
     OPCODE = 0x7A
     NAME = "SCHEDULE_LIST"
     IS_REPEATABLE = True
     after: int
-    """Only those with higher ids; 0 for the first page."""
+    """Only those with higher ids; 0 for the first page, and then what the page before says."""
     schedules_max: int
     """1 to `SCHEDULES_LISTED_MAX`."""
+    next_before_ms: int
+    """Only those with a next instant before this one; 0 for all."""
+    paused: WhichPaused | int
+    """Only those that are paused, or those that are not."""
     topic: str
     """The topic of their jobs."""
+    prefix: str
+    """Only those whose names begin like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1149,7 +1167,9 @@ def _write_schedule_show(one: ScheduleShow, parts: list[bytes]) -> None:
 
 def _write_schedule_list(one: ScheduleList, parts: list[bytes]) -> None:
     topic = text(one.topic)
-    parts += (_SCHEDULE_LIST.pack(one.after, one.schedules_max, len(topic)), topic)
+    parts += (_SCHEDULE_LIST.pack(one.after, one.schedules_max, one.next_before_ms, one.paused, len(topic)), topic)
+    prefix = text(one.prefix)
+    parts += (U8.pack(len(prefix)), prefix)
 
 
 def _write_schedule_delete(one: ScheduleDelete, parts: list[bytes]) -> None:

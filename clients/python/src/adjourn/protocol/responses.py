@@ -761,8 +761,10 @@ class Schedules(Response):
     OPCODE = 0xFA
     NAME = "SCHEDULES"
     IS_PROOF = True
+    after: int = 0
+    """Where the next page begins; 0 on the last one."""
     schedules: tuple[ListedSchedule, ...] = ()
-    """The schedules. There is no further page if there are fewer than were asked for."""
+    """The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1443,8 +1445,9 @@ def _read_schedule(data: bytes) -> Schedule:
 
 
 def _read_schedules(data: bytes) -> Schedules:
-    schedules, _ = _listed_schedule_list(data, 0)
-    return Schedules(schedules)
+    (after,) = U64.unpack_from(data)
+    schedules, _ = _listed_schedule_list(data, 8)
+    return Schedules(after, schedules)
 
 
 def _read_schedule_ran(data: bytes) -> ScheduleRan:

@@ -75,7 +75,8 @@ final class RequestJson {
             case SCHEDULE_SET -> new Request.ScheduleSet(f.text("topic"), f.text("name"), scheduleRules(f), jobTemplate(f),
                     f.u32("if_version"));
             case SCHEDULE_SHOW -> new Request.ScheduleShow(f.text("topic"), f.text("name"));
-            case SCHEDULE_LIST -> new Request.ScheduleList(f.u64("after"), f.u32("schedules_max"), f.text("topic"));
+            case SCHEDULE_LIST -> new Request.ScheduleList(f.u64("after"), f.u32("schedules_max"), f.u64("next_before_ms"),
+                    f.u32("paused"), f.text("topic"), f.text("prefix"));
             case SCHEDULE_DELETE -> new Request.ScheduleDelete(f.text("topic"), f.text("name"));
             case SCHEDULE_PAUSE -> new Request.SchedulePause(f.text("topic"), f.text("name"));
             case SCHEDULE_RESUME -> new Request.ScheduleResume(f.text("topic"), f.text("name"));
@@ -346,7 +347,10 @@ final class RequestJson {
     private static void scheduleList(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
         json.put("after", Long.toUnsignedString(in.u64()));
         json.put("schedules_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 256L, "schedules_max"));
+        json.put("next_before_ms", Long.toUnsignedString(in.u64()));
+        json.put("paused", Strict.choice(in.u8(), 3, "paused"));
         json.put("topic", Names.topic(in.text8()));
+        json.put("prefix", in.text8());
     }
 
     private static void scheduleDelete(FrameReader in, Map<String, Object> json) throws MalformedFrameException {

@@ -309,6 +309,7 @@ final class ResponseJson {
 
     private static Map<String, Object> schedules(Response.Schedules frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
+        json.put("after", Long.toUnsignedString(frame.after()));
         json.put("schedules", listedScheduleItems(frame.schedules()));
         return json;
     }

@@ -271,20 +271,25 @@ public final class AsyncClient {
         return call(new Request.ScheduleShow(Names.topic(topic), name), Response.Schedule.class, ScheduleInfo::of);
     }
 
-    /** As {@link Client#schedules}. */
+    /** As {@link Client#schedules(String)}. */
     public CompletableFuture<List<ListedSchedule>> schedules(String topic) {
-        return handOver(schedules(Names.topic(topic), 0, new ArrayList<>(), true));
+        return schedules(topic, ScheduleFilter.ALL);
     }
 
-    private CompletableFuture<List<ListedSchedule>> schedules(String topic, long after, List<ListedSchedule> all, boolean mayWait) {
-        Request list = new Request.ScheduleList(after, Limits.SCHEDULES_LISTED_MAX, topic);
-        return session.submit(list, null, mayWait).future().thenCompose(answer -> {
+    /** As {@link Client#schedules(String, ScheduleFilter)}. */
+    public CompletableFuture<List<ListedSchedule>> schedules(String topic, ScheduleFilter filter) {
+        return handOver(schedules(Names.topic(topic), filter, 0, new ArrayList<>(), true));
+    }
+
+    private CompletableFuture<List<ListedSchedule>> schedules(String topic, ScheduleFilter filter, long after, List<ListedSchedule> all,
+            boolean mayWait) {
+        return session.submit(filter.toWire(topic, after), null, mayWait).future().thenCompose(answer -> {
             Response.Schedules page = expect(answer, Response.Schedules.class);
             page.schedules().forEach(schedule -> all.add(ListedSchedule.of(schedule)));
-            if (page.schedules().size() < Limits.SCHEDULES_LISTED_MAX) {
+            if (page.after() == 0) {
                 return CompletableFuture.completedFuture(all);
             }
-            return schedules(topic, all.get(all.size() - 1).state().id(), all, false);
+            return schedules(topic, filter, page.after(), all, false);
         });
     }
 

@@ -421,6 +421,11 @@ public final class Client implements AutoCloseable {
         return await(direct.schedules(topic));
     }
 
+    /** As {@link #schedules(String)}, only those that meet these conditions. */
+    public List<ListedSchedule> schedules(String topic, ScheduleFilter filter) {
+        return await(direct.schedules(topic, filter));
+    }
+
     /**
      * Pushes a job of a schedule now, whether an earlier one has ended or not. Returns its id. The next instant stays. Throws
      * {@link ServerException.KeyExists} if the topic has a job with the key that it would have.

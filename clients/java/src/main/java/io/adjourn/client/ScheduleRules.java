@@ -256,7 +256,7 @@ public final class ScheduleRules {
         return number;
     }
 
-    private static long time(Instant time) {
+    static long time(Instant time) {
         long ms = Millis.of(time);
         if (ms == 0) {
             throw new UsageException("not after the start of 1970: " + time);

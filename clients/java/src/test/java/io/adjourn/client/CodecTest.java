@@ -106,7 +106,8 @@ class CodecTest {
         r.add(new Request.ScheduleSet("reports", "morning", ScheduleRules.of("0 9 * * 1-5").zone("Europe/Berlin").jitter(Duration.ofSeconds(30))
                 .missed(ScheduleRules.Missed.LAST).missedWindow(Duration.ofHours(1)).overlap(ScheduleRules.Overlap.SKIP).failuresMax(3).toWire(),
                 JobTemplate.of(utf8("report")).toWire(), 1));
-        r.addAll(List.of(new Request.ScheduleShow("reports", "morning"), new Request.ScheduleList(0, 256, "reports"),
+        r.addAll(List.of(new Request.ScheduleShow("reports", "morning"),
+                new Request.ScheduleList(0, 256, 0, Choice.WhichPaused.ACTIVE, "reports", "mo"),
                 new Request.ScheduleDelete("reports", "morning"), new Request.SchedulePause("reports", "morning"),
                 new Request.ScheduleResume("reports", "morning"), new Request.ScheduleRun("reports", "morning")));
         r.add(new Request.Connections(0, 256));
@@ -213,7 +214,8 @@ class CodecTest {
         } else if (response instanceof Response.Schedules s) {
             Response.ListedSchedule one = s.schedules().get(0);
             return List.of("JobId(" + one.scheduleState().schedule() + ")", "\"" + one.scheduleRules().zone() + "\"",
-                    "Some(" + one.scheduleRules().windowMs() + ")", "\"" + one.topic() + "\"", "\"" + one.name() + "\"");
+                    "Some(" + one.scheduleRules().windowMs() + ")", "\"" + one.topic() + "\"", "\"" + one.name() + "\"",
+                    s.after() == 0 ? "after: None" : "after: Some(JobId(" + s.after() + "))");
         } else if (response instanceof Response.ScheduleRan r) {
             return List.of("JobId(" + r.job() + ")");
         }

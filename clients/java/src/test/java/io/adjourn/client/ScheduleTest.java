@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /** Schedules, against a real server whose clock the tests move. */
@@ -64,7 +65,7 @@ class ScheduleTest {
             List<String> names = List.of("z", "a");
             names.forEach(name -> client.setSchedule("t", name, all, JobTemplate.text(name).ttr(Duration.ofMinutes(1))));
             List<ListedSchedule> listed = client.schedules("t");
-            assertEquals(names, listed.stream().map(ListedSchedule::name).toList());
+            assertEquals(names, names(listed));
             listed.forEach(one -> assertEquals(all, one.rules()));
             assertEquals("t", listed.get(0).topic());
             assertEquals(Duration.ofSeconds(3), listed.get(0).rules().jitter());
@@ -95,6 +96,63 @@ class ScheduleTest {
             client.ping();
             Await.until("all are set", () -> client.async().schedules("t").join().size() == count);
         }
+    }
+
+    @Test
+    void schedulesAreListedByConditions() {
+        try (TestQueue queue = TestQueue.start()) {
+            Client client = queue.client();
+            Instant start = Instant.parse("2090-01-01T00:00:00Z");
+            List<String> names = List.of("a.1", "a.2", "b.1", "b.2");
+            for (int i = 0; i < names.size(); i++) {
+                client.setSchedule("t", names.get(i), ScheduleRules.of("@at " + start.plusSeconds(i)), NONE);
+            }
+            client.pauseSchedule("t", "a.2");
+            client.pauseSchedule("t", "b.1");
+            ScheduleFilter all = ScheduleFilter.ALL;
+            assertEquals(names, names(client.schedules("t", all)));
+            assertEquals(List.of("a.1", "a.2"), names(client.schedules("t", all.prefix("a."))));
+            assertEquals(List.of("a.2", "b.1"), names(client.schedules("t", all.paused(true))));
+            assertEquals(List.of("a.1", "b.2"), names(client.async().schedules("t", all.paused(false)).join()));
+            assertEquals(List.of("a.1", "a.2"), names(client.schedules("t", all.nextBefore(start.plusSeconds(2)))));
+            ScheduleFilter some = all.prefix("b").paused(true);
+            assertEquals(List.of("b.1"), names(client.schedules("t", some.nextBefore(start.plusSeconds(3)))));
+            assertEquals(List.of(), names(client.schedules("t", some.nextBefore(start.plusSeconds(2)))));
+            assertThrows(UsageException.class, () -> all.nextBefore(Instant.EPOCH));
+            assertThrows(UsageException.class, () -> client.schedules("t", all.prefix("n".repeat(Limits.SCHEDULE_NAME_BYTES_MAX + 1))));
+        }
+    }
+
+    private static List<String> names(List<ListedSchedule> schedules) {
+        return schedules.stream().map(ListedSchedule::name).toList();
+    }
+
+    @Test
+    void aPageMayBeEmptyAndItsAnswerSaysWhereTheNextOneBegins() throws IOException {
+        List<Long> begins = new CopyOnWriteArrayList<>();
+        try (ScriptedServer server = new ScriptedServer(peer -> {
+            peer.welcome(9, 0);
+            answerPage(peer, begins, 5, 1);
+            answerPage(peer, begins, 9);
+            answerPage(peer, begins, 0, 12);
+            peer.untilEnd();
+        }); Client client = Client.builder().address(server.address()).connect()) {
+            assertEquals(List.of(1L, 12L), client.schedules("t").stream().map(listed -> listed.state().id()).toList());
+            assertEquals(List.of(0L, 5L, 9L), begins);
+            client.close(Duration.ofMillis(1));
+        }
+    }
+
+    /** Answers with a page of schedules of these ids, and notes after which id it was to begin. */
+    private static void answerPage(ScriptedServer.Peer peer, List<Long> begins, long after, long... ids) throws IOException {
+        ScriptedServer.Request list = peer.next(Opcode.SCHEDULE_LIST);
+        begins.add(list.u64(0));
+        peer.send(Opcode.SCHEDULES, list.id(), body -> {
+            body.u64(after).list(102, ids.length);
+            for (long id : ids) {
+                body.u64(id).raw(new byte[94]);
+            }
+        });
     }
 
     @Test

@@ -123,6 +123,8 @@ final class SchemaTables {
 
     static final List<Named> PAUSED = List.of(new Named("not_paused", 0L), new Named("user", 1L), new Named("failures", 2L));
 
+    static final List<Named> WHICH_PAUSED = List.of(new Named("any", 0L), new Named("paused", 1L), new Named("active", 2L));
+
     static final List<Named> FIRED = List.of(new Named("pushed", 0L), new Named("finished", 1L), new Named("failed", 2L),
             new Named("deleted", 3L), new Named("expired", 4L), new Named("missed", 5L), new Named("overlap", 6L),
             new Named("refused", 7L), new Named("key_taken", 8L));

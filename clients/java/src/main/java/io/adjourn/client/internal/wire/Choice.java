@@ -125,6 +125,19 @@ public final class Choice {
         }
     }
 
+    /** Which schedules, by whether they are paused. */
+    public static final class WhichPaused {
+        /** All. */
+        public static final int ANY = 0;
+        /** Those that are paused. */
+        public static final int PAUSED = 1;
+        /** Those that are not. */
+        public static final int ACTIVE = 2;
+
+        private WhichPaused() {
+        }
+    }
+
     /** What became of an instant of a schedule. */
     public static final class Fired {
         /** It pushed the job, which has not ended. */

@@ -95,7 +95,7 @@ public enum Opcode {
     SCHEDULE_SET(0x78),
     /** Reads one schedule, and what it did of late. */
     SCHEDULE_SHOW(0x79),
-    /** Lists the schedules of a topic, a page at a time, in the order in which they were made. */
+    /** Lists schedules of a topic, a page at a time, in the order in which they were made. */
     SCHEDULE_LIST(0x7a),
     /** Forgets a schedule. Its jobs stay. */
     SCHEDULE_DELETE(0x7b),

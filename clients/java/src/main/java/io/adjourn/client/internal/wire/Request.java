@@ -586,13 +586,17 @@ public sealed interface Request {
     }
 
     /**
-     * Lists the schedules of a topic, a page at a time, in the order in which they were made.
+     * Lists schedules of a topic, a page at a time, in the order in which they were made.
      *
-     * @param after only those with higher ids; 0 for the first page
+     * @param after only those with higher ids; 0 for the first page, and then what the page before says
      * @param schedulesMax 1 to {@code SCHEDULES_LISTED_MAX}
+     * @param nextBeforeMs only those with a next instant before this one; 0 for all
+     * @param paused only those that are paused, or those that are not
      * @param topic the topic of their jobs
+     * @param prefix only those whose names begin like this
      */
-    record ScheduleList(long after, int schedulesMax, String topic) implements Request {
+    record ScheduleList(long after, int schedulesMax, long nextBeforeMs, int paused, String topic,
+            String prefix) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.SCHEDULE_LIST;

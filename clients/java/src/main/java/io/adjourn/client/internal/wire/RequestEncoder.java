@@ -254,7 +254,8 @@ public final class RequestEncoder {
     }
 
     private static void scheduleList(Request.ScheduleList frame, FrameWriter out) {
-        out.u64(frame.after()).u32(frame.schedulesMax()).text8(frame.topic());
+        out.u64(frame.after()).u32(frame.schedulesMax()).u64(frame.nextBeforeMs()).u8(frame.paused()).text8(frame.topic())
+                .text8(frame.prefix());
     }
 
     private static void scheduleDelete(Request.ScheduleDelete frame, FrameWriter out) {

@@ -327,9 +327,10 @@ public sealed interface Response {
     /**
      * A page of schedules.
      *
-     * @param schedules the schedules. There is no further page if there are fewer than were asked for
+     * @param after where the next page begins; 0 on the last one
+     * @param schedules the schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it
      */
-    record Schedules(List<ListedSchedule> schedules) implements Response, Proof {
+    record Schedules(long after, List<ListedSchedule> schedules) implements Response, Proof {
     }
 
     /**

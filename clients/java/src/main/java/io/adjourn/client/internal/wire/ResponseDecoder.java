@@ -157,7 +157,7 @@ public final class ResponseDecoder {
     }
 
     private static Response.Schedules schedules(FrameReader in) throws MalformedFrameException {
-        return new Response.Schedules(listedScheduleItems(in));
+        return new Response.Schedules(in.u64(), listedScheduleItems(in));
     }
 
     private static Response.ScheduleRan scheduleRan(FrameReader in) throws MalformedFrameException {

@@ -1,0 +1,114 @@
+//! Jobs for the instants of a schedule in a time that has passed.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::caller::Caller;
+use super::super::fields::{Field, ScheduleName, Time, TimeMs, either_time, schema, schema_time_ms};
+use super::super::input::{JsonBody, Parts2};
+use super::super::problem::{Problem, ProblemJson};
+use super::push::{parts, push_part};
+use super::{Answer, ok};
+use adjourn_calendar::{COUNTED_MAX, Calendar};
+use adjourn_protocol::{NewJob, PushResult, Request as Asked, ScheduleReport};
+use adjourn_types::{Millis, TopicName};
+
+/// A time that has passed.
+#[derive(Deserialize, ToSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"from\": \"2024-11-04T00:00:00Z\", \"to\": \"2024-11-11T00:00:00Z\"}"
+)]
+#[schema(as = Backfill, example = json!({"from": "2024-11-04T00:00:00Z", "to": "2024-11-11T00:00:00Z", "dry_run": true}))]
+pub(super) struct BackfillJson {
+    /// The first instant that counts.
+    #[schema(schema_with = schema::<Time>)]
+    from: Option<Field<Time>>,
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    from_ms: Option<TimeMs>,
+    /// The last instant that counts. It must not be ahead.
+    #[schema(schema_with = schema::<Time>)]
+    to: Option<Field<Time>>,
+    /// The same in milliseconds since 1970.
+    #[schema(schema_with = schema_time_ms)]
+    to_ms: Option<TimeMs>,
+    /// Pushes nothing, and counts the instants.
+    dry_run: Option<bool>,
+}
+
+/// The outcome of a backfill.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Backfilled)]
+pub(super) struct BackfilledJson {
+    /// Instants of the schedule in this time.
+    instants: u64,
+    /// Jobs that were pushed.
+    pushed: u64,
+    /// Instants whose job is in the topic already, by its key.
+    kept: u64,
+    /// Jobs that were refused: the topic's policy, or a limit of the queue, does not allow them.
+    refused: u64,
+}
+
+/// Push the jobs of a time that has passed
+///
+/// A job for each instant of the schedule in this time, due now, unless the topic has a job with the key of that instant. These are jobs like any others:
+/// the history of the schedule does not show them, and they do not overlap with its own.
+#[utoipa::path(
+    post,
+    path = "/v1/topics/{topic}/schedules/{name}/backfill",
+    operation_id = "backfill_schedule",
+    tag = "schedules",
+    params(("topic" = String, Path, description = "The topic"), ("name" = String, Path, description = "The schedule's name")),
+    request_body = BackfillJson,
+    responses(
+        (status = 200, description = "What became of the instants", body = BackfilledJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn backfill(
+    caller: Caller,
+    Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+    JsonBody(json): JsonBody<BackfillJson>,
+) -> Answer {
+    let missing = |field| Problem::at_pointer(field, "give this time: a backfill has a beginning and an end");
+    let from = either_time("from", json.from.as_ref(), json.from_ms)?.ok_or_else(|| missing("/from"))?;
+    let to = either_time("to", json.to.as_ref(), json.to_ms)?.ok_or_else(|| missing("/to"))?;
+    let now: Millis = caller.ask(Asked::Ping).await?;
+    if from > to || to > now {
+        let detail = if to > now {
+            "this time is ahead: the schedule fires what is ahead by itself"
+        } else {
+            "it ends before it begins: exchange `from` and `to`"
+        };
+        return Err(Problem::at_pointer("/to", detail));
+    }
+    let asked = Asked::ScheduleShow { topic: topic.clone(), name: name.clone() };
+    let report: ScheduleReport = caller.ask(asked).await?;
+    let calendar = Calendar::of_rules(&report.rules, from, caller.state().zones());
+    let calendar = calendar
+        .map_err(|error| Problem::malformed(format!("this member does not know when it fires: {error}")))?;
+    let instants: Vec<Millis> =
+        calendar.between(Millis(from.0.saturating_sub(1)), to).take(COUNTED_MAX + 1).collect();
+    if instants.len() > COUNTED_MAX {
+        let detail =
+            format!("the schedule has more than {COUNTED_MAX} instants in this time: fill a shorter one");
+        return Err(Problem::at_pointer("/to", detail));
+    }
+    let mut filled = BackfilledJson { instants: instants.len() as u64, pushed: 0, kept: 0, refused: 0 };
+    if json.dry_run.unwrap_or_default() {
+        return ok(&filled);
+    }
+    let jobs = instants.iter().map(|instant| NewJob::of_schedule(&report, &name, *instant)).collect();
+    for part in parts(&topic, caller.body_bytes_max(), jobs) {
+        for result in push_part(&caller, &topic, part, None).await? {
+            match result {
+                PushResult::Kept(_) => filled.kept += 1,
+                PushResult::Refused(..) => filled.refused += 1,
+                _ => filled.pushed += 1,
+            }
+        }
+    }
+    ok(&filled)
+}

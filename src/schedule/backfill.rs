@@ -1,0 +1,102 @@
+//! `adjourn schedule backfill`: jobs for the times that a schedule had while it was not there.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::arguments::name;
+use super::next::now;
+use crate::connection::{ServerArgs, Session};
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use adjourn_calendar::{COUNTED_MAX, Calendar, SYSTEM_ZONES, ZoneData};
+use adjourn_json::values::time_of_people;
+use adjourn_protocol::{NewJob, PushResult};
+use adjourn_types::{Millis, TopicName};
+
+/// One request pushes jobs of about this size at most.
+const PUSH_BYTES: usize = 256 << 10;
+/// What a job takes beside its body, in bytes, or less.
+const JOB_BYTES: usize = 1 << 10;
+
+const BACKFILL_EXAMPLE: &str = "\
+Pushes a job for each time of the schedule from --from to --to, due now. If the topic has a job with the key of such a time, that one stays. \
+These are jobs like any others: the history of the schedule does not show them, and they do not overlap with its own. \
+The times are those of the zone data of this machine.
+
+Example:
+  adjourn schedule backfill reports daily --from 2024-11-04T00:00:00Z --to 2024-11-11T00:00:00Z --dry-run
+  adjourn schedule backfill reports daily --from 2024-11-04T00:00:00Z --to 2024-11-11T00:00:00Z";
+
+/// What `adjourn schedule backfill` is told.
+#[derive(Debug, Args)]
+#[command(after_help = BACKFILL_EXAMPLE)]
+pub(crate) struct BackfillArgs {
+    /// The topic of its jobs
+    topic: TopicName,
+    /// Its name
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: String,
+    /// The first time that counts
+    #[arg(long, value_name = "TIME", value_parser = time_of_people)]
+    from: Millis,
+    /// The last time that counts; it must not be ahead
+    #[arg(long, value_name = "TIME", value_parser = time_of_people)]
+    to: Millis,
+    /// Push nothing, and print how many times there are
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Runs `adjourn schedule backfill`.
+pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
+    let BackfillArgs { topic, name, from, to, dry_run, server } = args;
+    let usage = |text: String| Failure::new(Exit::Usage, text);
+    if from > to {
+        return Err(usage("--to is before --from: exchange them".to_owned()));
+    }
+    if *to > now() {
+        return Err(usage("--to is ahead: the schedule fires what is ahead by itself".to_owned()));
+    }
+    let report = server.with_client(Session::None, async |client| client.schedule(topic, name).await)?;
+    let zones = ZoneData::newest(Path::new(SYSTEM_ZONES));
+    let calendar =
+        Calendar::of_rules(&report.rules, *from, &zones).map_err(|error| usage(error.to_string()))?;
+    let first = Millis(from.0.saturating_sub(1));
+    let times: Vec<Millis> = calendar.between(first, *to).take(COUNTED_MAX + 1).collect();
+    if times.len() > COUNTED_MAX {
+        return Err(usage(format!(
+            "the schedule has more than {COUNTED_MAX} times from --from to --to: fill a shorter one"
+        )));
+    }
+    if *dry_run {
+        return print(|out| writeln!(out, "{} times", times.len()));
+    }
+    let jobs: Vec<NewJob> = times.iter().map(|time| NewJob::of_schedule(&report, name, *time)).collect();
+    let together = PUSH_BYTES / (JOB_BYTES + report.template.body.len());
+    let results = server.with_client(Session::None, async |client| {
+        let mut results = Vec::with_capacity(jobs.len());
+        for part in jobs.chunks(together.max(1)) {
+            results.extend(client.push(topic, part.to_vec()).await?);
+        }
+        Ok(results)
+    })?;
+    let count = |is: fn(&PushResult) -> bool| results.iter().filter(|result| is(result)).count();
+    let kept = count(|result| matches!(result, PushResult::Kept(_)));
+    let refused = count(|result| matches!(result, PushResult::Refused(..)));
+    print(|out| {
+        writeln!(
+            out,
+            "{} times, {} jobs pushed, {kept} there already, {refused} refused",
+            times.len(),
+            times.len() - kept - refused
+        )
+    })?;
+    if refused > 0 {
+        let text = "the topic's policy, or a limit of the queue, does not allow the refused jobs: run it again when it does, what is there stays";
+        return Err(Failure::new(Exit::Refused, text.to_owned()));
+    }
+    Ok(())
+}
