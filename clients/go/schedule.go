@@ -24,13 +24,13 @@ type ScheduleRules struct {
 	Count uint64
 	// Jitter: a job is due up to this long after its instant. How long follows from the name and the instant.
 	Jitter time.Duration
-	// Missed says which of the instants that passed unnoticed are fired late.
+	// Missed says which of the instants that passed unnoticed are fired late; [MissedLast] if it is not set.
 	Missed Missed
 	// MissedWindow: only those that were missed no longer ago than this; 0 for any.
 	MissedWindow time.Duration
 	// MissedMax: with [MissedAll], at most so many instants, the last ones; 0 means 100.
 	MissedMax uint32
-	// Overlap says what it does while an earlier job of it has not ended.
+	// Overlap says what it does while an earlier job of it has not ended; [OverlapSkip] if it is not set.
 	Overlap Overlap
 	// FailuresMax: it is paused after so many failures one after another; 0: it is not.
 	FailuresMax uint32
@@ -130,15 +130,15 @@ type Missed uint8
 
 // The values of Missed.
 const (
+	// MissedLast: the last one. This is the default.
+	MissedLast Missed = wire.MissedLast
 	// MissedNone: none of them.
 	MissedNone Missed = wire.MissedNone
-	// MissedLast: the last one.
-	MissedLast Missed = wire.MissedLast
 	// MissedAll: all of them, up to a number.
 	MissedAll Missed = wire.MissedAll
 )
 
-func (v Missed) String() string { return nameOf(v, "none", "last", "all") }
+func (v Missed) String() string { return nameOf(v, "last", "none", "all") }
 
 // Overlap says what a schedule does at an instant while an earlier job of it has not ended. A newer server may send others; their
 // String is "unknown".
@@ -146,17 +146,17 @@ type Overlap uint8
 
 // The values of Overlap.
 const (
+	// OverlapSkip: it pushes no job. This is the default.
+	OverlapSkip Overlap = wire.OverlapSkip
 	// OverlapAllow: it pushes another job.
 	OverlapAllow Overlap = wire.OverlapAllow
-	// OverlapSkip: it pushes no job.
-	OverlapSkip Overlap = wire.OverlapSkip
 	// OverlapQueueOne: it pushes the job as soon as the earlier one has ended; further instants until then are skipped.
 	OverlapQueueOne Overlap = wire.OverlapQueueOne
 	// OverlapReplace: it deletes the earlier job, also a reserved one, and pushes another.
 	OverlapReplace Overlap = wire.OverlapReplace
 )
 
-func (v Overlap) String() string { return nameOf(v, "allow", "skip", "queue one", "replace") }
+func (v Overlap) String() string { return nameOf(v, "skip", "allow", "queue one", "replace") }
 
 // SchedulePause says why a schedule does not fire at present. A newer server may send others; their String is "unknown".
 type SchedulePause uint8

@@ -1,6 +1,7 @@
 //! The options that select many jobs.
 
 use bytes::Bytes;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use crate::usage::whole;
@@ -24,7 +25,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "TIME", value_parser = time_of_people)]
     due_before: Option<Millis>,
     /// Jobs whose key starts with this text
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     key_prefix: Option<String>,
     /// Jobs that were reserved at least this often
     #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX))]

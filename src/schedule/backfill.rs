@@ -1,23 +1,20 @@
 //! `adjourn schedule backfill`: jobs for the times that a schedule had while it was not there.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
+use tokio::time::sleep;
 
 use super::arguments::name;
-use super::next::now;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use adjourn_calendar::{COUNTED_MAX, Calendar, SYSTEM_ZONES, ZoneData};
+use adjourn_client::{Client, ClientError};
 use adjourn_json::values::time_of_people;
-use adjourn_protocol::{NewJob, PushResult};
+use adjourn_protocol::{ErrorCode, NewJob, PushResult};
 use adjourn_types::{Millis, TopicName};
-
-/// One request pushes jobs of about this size at most.
-const PUSH_BYTES: usize = 256 << 10;
-/// What a job takes beside its body, in bytes, or less.
-const JOB_BYTES: usize = 1 << 10;
 
 const BACKFILL_EXAMPLE: &str = "\
 Pushes a job for each time of the schedule from --from to --to, due now. If the topic has a job with the key of such a time, that one stays. \
@@ -57,10 +54,16 @@ pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
     if from > to {
         return Err(usage("--to is before --from: exchange them".to_owned()));
     }
-    if *to > now() {
+    // The server's clock counts.
+    if *to > server.with_client(Session::None, async |client| client.ping().await)? {
         return Err(usage("--to is ahead: the schedule fires what is ahead by itself".to_owned()));
     }
     let report = server.with_client(Session::None, async |client| client.schedule(topic, name).await)?;
+    if report.rules.key.is_some() {
+        let text =
+            "all jobs of this schedule have one key, so that only one can be there: push a job yourself";
+        return Err(Failure::new(Exit::Refused, text.to_owned()));
+    }
     let zones = ZoneData::newest(Path::new(SYSTEM_ZONES));
     let calendar =
         Calendar::of_rules(&report.rules, *from, &zones).map_err(|error| usage(error.to_string()))?;
@@ -72,31 +75,44 @@ pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
         )));
     }
     if *dry_run {
-        return print(|out| writeln!(out, "{} times", times.len()));
+        return print(|out| writeln!(out, "times {}", times.len()));
     }
-    let jobs: Vec<NewJob> = times.iter().map(|time| NewJob::of_schedule(&report, name, *time)).collect();
-    let together = PUSH_BYTES / (JOB_BYTES + report.template.body.len());
-    let results = server.with_client(Session::None, async |client| {
-        let mut results = Vec::with_capacity(jobs.len());
-        for part in jobs.chunks(together.max(1)) {
-            results.extend(client.push(topic, part.to_vec()).await?);
+    let mut results = Vec::with_capacity(times.len());
+    let ended = server.with_client(Session::None, async |client| {
+        for part in times.chunks(NewJob::of_schedule_together(&report)) {
+            let jobs: Vec<_> = part.iter().map(|time| NewJob::of_schedule(&report, name, *time)).collect();
+            results.extend(push(client, topic, jobs).await?);
         }
-        Ok(results)
-    })?;
+        Ok(())
+    });
     let count = |is: fn(&PushResult) -> bool| results.iter().filter(|result| is(result)).count();
     let kept = count(|result| matches!(result, PushResult::Kept(_)));
     let refused = count(|result| matches!(result, PushResult::Refused(..)));
+    // Before an error, too: what was pushed stays.
     print(|out| {
         writeln!(
             out,
-            "{} times, {} jobs pushed, {kept} there already, {refused} refused",
+            "times {}, pushed {}, there already {kept}, refused {refused}",
             times.len(),
-            times.len() - kept - refused
+            results.len() - kept - refused
         )
     })?;
+    ended?;
     if refused > 0 {
         let text = "the topic's policy, or a limit of the queue, does not allow the refused jobs: run it again when it does, what is there stays";
         return Err(Failure::new(Exit::Refused, text.to_owned()));
     }
     Ok(())
+}
+
+/// Pushes jobs, as soon as a limit of the token allows it.
+async fn push(client: &Client, topic: &TopicName, jobs: Vec<NewJob>) -> Result<Vec<PushResult>, ClientError> {
+    loop {
+        match client.push(topic, jobs.clone()).await {
+            Err(ClientError::Refused(reply)) if reply.code == ErrorCode::Busy => {
+                sleep(Duration::from_millis(reply.retry_after_ms.max(1).into())).await;
+            }
+            ended => return ended,
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use crate::output::print;
 use adjourn_client::{Client, ClientError};
 use adjourn_protocol::{ErrorCode, ScheduleConditions};
-use adjourn_types::TopicName;
+use adjourn_types::{PausedBy, TopicName};
 
 pub(super) const DELETE_EXAMPLE: &str = "\
 The jobs that it pushed stay. Ends with 3 if there is no schedule of this name. With --prefix or --all, prints how many were deleted.
@@ -54,14 +54,14 @@ pub(crate) struct NamedArgs {
 /// A schedule, or many, and the server that has them.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("which").required(true).args(["name", "prefix", "all"]))]
-pub(crate) struct ManyArgs {
+pub(crate) struct WhichArgs {
     /// The topic of their jobs
     topic: TopicName,
     /// The name of one schedule
     #[arg(value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// All schedules of the topic whose names begin with this
-    #[arg(long, value_name = "PREFIX")]
+    #[arg(long, value_name = "PREFIX", value_parser = name)]
     prefix: Option<String>,
     /// All schedules of the topic
     #[arg(long)]
@@ -79,35 +79,31 @@ enum Change {
 }
 
 /// Runs `adjourn schedule delete`.
-pub(super) fn delete(args: &ManyArgs) -> Result<(), Failure> {
+pub(super) fn delete(args: &WhichArgs) -> Result<(), Failure> {
     change(args, Change::Delete)
 }
 
 /// Runs `adjourn schedule pause`.
-pub(super) fn pause(args: &ManyArgs) -> Result<(), Failure> {
+pub(super) fn pause(args: &WhichArgs) -> Result<(), Failure> {
     change(args, Change::Pause)
 }
 
 /// Runs `adjourn schedule resume`.
-pub(super) fn resume(args: &ManyArgs) -> Result<(), Failure> {
+pub(super) fn resume(args: &WhichArgs) -> Result<(), Failure> {
     change(args, Change::Resume)
 }
 
-fn change(args: &ManyArgs, change: Change) -> Result<(), Failure> {
-    let ManyArgs { topic, name, prefix, all: _, server } = args;
+fn change(args: &WhichArgs, change: Change) -> Result<(), Failure> {
+    let WhichArgs { topic, name, prefix, all: _, server } = args;
     if let Some(name) = name {
         return server.with_client(Session::None, async |client| change.carry_out(client, topic, name).await);
     }
-    let (paused, done) = match change {
-        Change::Delete => (None, "deleted"),
-        Change::Pause => (Some(false), "paused"),
-        Change::Resume => (Some(true), "resumed"),
-    };
     let prefix = prefix.clone().unwrap_or_default();
-    let conditions = ScheduleConditions { prefix, paused, next_before: None };
-    let changed = server.with_client(Session::None, async |client| {
-        let mut changed = 0;
-        for schedule in client.schedules(topic, &conditions).await? {
+    let conditions = ScheduleConditions { prefix, ..ScheduleConditions::default() };
+    let mut changed = 0;
+    let ended = server.with_client(Session::None, async |client| {
+        let all = client.schedules(topic, &conditions).await?;
+        for schedule in all.iter().filter(|schedule| change.changes(schedule.state.paused)) {
             match change.carry_out(client, topic, &schedule.name).await {
                 Ok(()) => changed += 1,
                 // Somebody else has deleted it.
@@ -115,12 +111,35 @@ fn change(args: &ManyArgs, change: Change) -> Result<(), Failure> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(changed)
-    })?;
-    print(|out| writeln!(out, "{}", counted(changed, "schedule", done)))
+        Ok(())
+    });
+    // Before an error, too: what was changed stays so.
+    if changed > 0 || ended.is_ok() {
+        let plural = if changed == 1 { "" } else { "s" };
+        print(|out| writeln!(out, "{changed} schedule{plural} {}", change.done()))?;
+    }
+    ended
 }
 
 impl Change {
+    /// What the command says that it did.
+    fn done(self) -> &'static str {
+        match self {
+            Self::Delete => "deleted",
+            Self::Pause => "paused",
+            Self::Resume => "resumed",
+        }
+    }
+
+    /// True if a schedule that is paused like this is another one after the change.
+    fn changes(self, paused: Option<PausedBy>) -> bool {
+        match self {
+            Self::Delete => true,
+            Self::Pause => paused != Some(PausedBy::User),
+            Self::Resume => paused.is_some(),
+        }
+    }
+
     async fn carry_out(self, client: &Client, topic: &TopicName, name: &str) -> Result<(), ClientError> {
         match self {
             Self::Delete => client.delete_schedule(topic, name).await,
@@ -128,11 +147,6 @@ impl Change {
             Self::Resume => client.resume_schedule(topic, name).await,
         }
     }
-}
-
-/// `3 schedules paused`.
-fn counted(count: u64, what: &str, done: &str) -> String {
-    format!("{count} {what}{} {done}", if count == 1 { "" } else { "s" })
 }
 
 /// Runs `adjourn schedule run`.

@@ -15,7 +15,7 @@ use clap::Subcommand;
 use super::exit::Failure;
 use apply::ApplyArgs;
 use backfill::BackfillArgs;
-use change::{ManyArgs, NamedArgs};
+use change::{NamedArgs, WhichArgs};
 use next::NextArgs;
 use set::SetArgs;
 use show::{ListArgs, ShowArgs};
@@ -42,13 +42,13 @@ pub(super) enum ScheduleCommand {
     List(ListArgs),
     /// Delete a schedule, or many; their jobs stay
     #[command(after_help = change::DELETE_EXAMPLE, override_usage = "adjourn schedule delete [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
-    Delete(ManyArgs),
+    Delete(WhichArgs),
     /// Let a schedule, or many, fire no more until they are resumed
     #[command(after_help = change::PAUSE_EXAMPLE, override_usage = "adjourn schedule pause [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
-    Pause(ManyArgs),
+    Pause(WhichArgs),
     /// Let a paused schedule, or many, fire again
     #[command(after_help = change::RESUME_EXAMPLE, override_usage = "adjourn schedule resume [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
-    Resume(ManyArgs),
+    Resume(WhichArgs),
     /// Push a job for each time that a schedule had in the past
     Backfill(BackfillArgs),
     /// Push a job of a schedule now; prints the job's id

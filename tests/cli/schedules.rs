@@ -122,9 +122,9 @@ fn a_time_that_has_passed_is_filled() {
     ok(&rig, &["set", "reports", "daily", "0 9 * * *", "--body", "report"]);
     let week =
         ["backfill", "reports", "daily", "--from", "2024-11-04T09:00:00Z", "--to", "2024-11-10T09:00:00Z"];
-    assert_eq!(ok(&rig, &[&week[..], &["--dry-run"]].concat()), "7 times\n");
-    assert_eq!(ok(&rig, &week), "7 times, 7 jobs pushed, 0 there already, 0 refused\n");
-    assert_eq!(ok(&rig, &week), "7 times, 0 jobs pushed, 7 there already, 0 refused\n");
+    assert_eq!(ok(&rig, &[&week[..], &["--dry-run"]].concat()), "times 7\n");
+    assert_eq!(ok(&rig, &week), "times 7, pushed 7, there already 0, refused 0\n");
+    assert_eq!(ok(&rig, &week), "times 7, pushed 0, there already 7, refused 0\n");
     let job = rig.json(&["get", "reports", "daily@1730710800000"]);
     assert_eq!(job["body"], json!("report"));
     fails(

@@ -2,6 +2,7 @@
 
 mod handler;
 mod operator;
+mod schedules;
 mod shown;
 
 use std::collections::BTreeMap;

@@ -284,7 +284,7 @@ fn leases_are_settled_one_by_one_and_together() {
     assert_eq!(settled["failed"][0]["code"], json!("STALE_LEASE"));
     // A malformed lease fails alone.
     let lease = reserve(&mut web);
-    let settled = web.post("/v1/leases", &json!({"touch": [lease, "abc", 7], "finish": ["1-1"]})).json();
+    let settled = web.post("/v1/leases", &json!({"touch": [lease, "abc", "7"], "finish": ["1-1"]})).json();
     assert_eq!(settled["count"], json!(1), "{settled}");
     let failed = settled["failed"].as_array().expect("failures");
     let told = failed.iter().map(|one| (one["lease"].as_str(), one["code"].as_str(), &one["retryable"]));
@@ -293,6 +293,8 @@ fn leases_are_settled_one_by_one_and_together() {
     assert_eq!(told.collect::<Vec<_>>(), [malformed("abc"), malformed("7"), stale], "{settled}");
     assert_eq!(failed[0]["errors"][0]["pointer"], json!("/touch/1"));
     // What cannot be asked is refused before anything is done.
+    let no_text = web.post("/v1/leases", &json!({"finish": [lease, 7]}));
+    assert_eq!(no_text.problem()["errors"][0]["pointer"], json!("/finish/1"), "{no_text}");
     let too_long = json!({"finish": [lease], "release": ["1-1"], "reason": "x".repeat(5000)});
     let refused = web.post("/v1/leases", &too_long);
     assert_eq!(refused.problem()["errors"][0]["pointer"], json!("/reason"), "{refused}");

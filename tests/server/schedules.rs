@@ -366,7 +366,7 @@ fn schedules_are_listed_by_name_pause_and_next_instant() {
     );
     let soon = ScheduleConditions { next_before: next, ..first };
     assert_eq!(listed(&soon), ["tenant-1.a", "tenant-1.b"], "not the one with this instant");
-    // A page that finds nothing says where the search goes on.
+    // No page is behind the one that finds nothing.
     let none = ScheduleConditions { prefix: "tenant-3.".to_owned(), ..ScheduleConditions::default() };
     assert_eq!(list(&mut client, &none, JobId(0), 1), SchedulePage { schedules: Vec::new(), after: None });
 }

@@ -103,7 +103,11 @@ impl World {
             let Response::Schedule(report) = response else { continue };
             let history = &mut report.history;
             match self.plan.mutant {
-                Mutant::FiringLeftOut if history.len() > 2 => _ = history.remove(history.len() - 2),
+                Mutant::FiringLeftOut if history.len() > 4 => {
+                    // The history keeps its length.
+                    let forgotten = history.remove(history.len() - 2);
+                    history.insert(0, forgotten);
+                }
                 Mutant::FiringRepeated => {
                     if let Some(Firing { what: Fired::Pushed { job, .. }, .. }) = history.last_mut() {
                         job.0 += u64::from(id.0) << 32;

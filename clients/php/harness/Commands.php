@@ -58,6 +58,8 @@ use Adjourn\Worker\WorkerOptions;
 /** What the conformance suite asks a client to do. */
 final class Commands
 {
+    use ScheduleCommands;
+
     private const CREDIT_BYTES = 8_388_608;
 
     /** @var array<string, Client> */
@@ -156,7 +158,7 @@ final class Commands
             'priority' => $job['priority'] ?? Limit::PRIORITY_UNSAID,
             'ttr_ms' => $job['ttr_ms'] ?? 0,
             'due_kind' => isset($job['at_ms']) ? PushFrames::DUE_KIND_AT : PushFrames::DUE_KIND_AFTER,
-            'if_exists' => self::ifExists($job['if_exists'] ?? 'reject')->value,
+            'if_exists' => self::choice(IfExists::class, $job['if_exists'] ?? 'reject')->value,
             'key' => $job['key'] ?? '',
             'attributes' => AttributesCodec::encode(FrameJson::attributesIn($job['attributes'] ?? [])),
             'body' => base64_decode($job['body']),
@@ -607,14 +609,21 @@ final class Commands
         );
     }
 
-    private static function ifExists(string $name): IfExists
+    /**
+     * The case that the protocol calls so.
+     *
+     * @template E of \BackedEnum
+     * @param class-string<E> $choice
+     * @return E
+     */
+    private static function choice(string $choice, string $name): \BackedEnum
     {
-        foreach (IfExists::cases() as $case) {
+        foreach ($choice::cases() as $case) {
             if (Frames::name($case->name) === strtoupper($name)) {
                 return $case;
             }
         }
-        throw new UsageError("if_exists cannot be $name.");
+        throw new UsageError("$choice cannot be $name.");
     }
 
     private static function ref(array $c): JobRef

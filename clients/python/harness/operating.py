@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 import adjourn
-from adjourn import BulkChange, Job, Queue, UsageError
+from adjourn import BulkChange, Job, ListedSchedule, Missed, Overlap, PausedReason, Queue, Schedule, UsageError
 from adjourn.conditions import Where
 from harness import frames
 from harness.frames import Json, b64
@@ -110,6 +110,47 @@ class Operating:
         await queue.disconnect(int(command["connection"]), ends_session=ends_session)
         return {}
 
+    async def do_schedule_set(self, command: Json) -> Json:
+        queue = self._clients[command["client"]]
+        options = _schedule_options(command)
+        done = await queue.schedule_set(**_schedule_ref(command), rules=command["when"], **options)
+        return {"version": done.version, "next_ms": str(done.next_ms)}
+
+    async def do_schedule_show(self, command: Json) -> Json:
+        found = await self._clients[command["client"]].schedule_show(**_schedule_ref(command))
+        return {
+            **_shown_schedule(found),
+            "fired": str(found.state.fired),
+            "running": found.state.running,
+            "body": b64(found.template.body),
+            "history": [
+                {"instant_ms": str(one.instant_ms), "job": str(one.job), "fired": enum_name(one.fired)}
+                for one in found.history
+            ],
+        }
+
+    async def do_schedule_list(self, command: Json) -> Json:
+        conditions: dict[str, Any] = {name: command[name] for name in ("prefix", "paused") if name in command}
+        if "next_before_ms" in command:
+            conditions["next_before"] = _moment(command["next_before_ms"])
+        found = self._clients[command["client"]].schedules(command["topic"], **conditions)
+        return {"schedules": [{"name": one.name, **_shown_schedule(one)} async for one in found]}
+
+    async def do_schedule_pause(self, command: Json) -> Json:
+        await self._clients[command["client"]].schedule_pause(**_schedule_ref(command))
+        return {}
+
+    async def do_schedule_resume(self, command: Json) -> Json:
+        await self._clients[command["client"]].schedule_resume(**_schedule_ref(command))
+        return {}
+
+    async def do_schedule_delete(self, command: Json) -> Json:
+        await self._clients[command["client"]].schedule_delete(**_schedule_ref(command))
+        return {}
+
+    async def do_schedule_run(self, command: Json) -> Json:
+        return {"job": str(await self._clients[command["client"]].schedule_run(**_schedule_ref(command)))}
+
 
 def enum_name(value: Any) -> str:
     """The name of a choice, in lower case."""
@@ -141,6 +182,38 @@ def shown_job(job: adjourn.JobReport) -> Json:
 
 def _changed(changed: adjourn.Changed) -> Json:
     return {"job": str(changed.job), "state": enum_name(changed.state)}
+
+
+def _schedule_ref(command: Json) -> dict[str, str]:
+    return {"topic": command["topic"], "name": command["name"]}
+
+
+def _schedule_options(command: Json) -> dict[str, Any]:
+    """The arguments of `schedule_set` that the command has."""
+    options: dict[str, Any] = {}
+    if "zone" in command:
+        options["zone"] = command["zone"]
+    if "overlap" in command:
+        options["overlap"] = Overlap[command["overlap"].upper()]
+    if "missed" in command:
+        options["missed"] = Missed[command["missed"].upper()]
+    if "body" in command:
+        options["job"] = frames.raw(command["body"])
+    if command.get("if_version") == "new":
+        options["only_if_new"] = True
+    elif "if_version" in command:
+        options["if_version"] = command["if_version"]
+    return options
+
+
+def _shown_schedule(one: Schedule | ListedSchedule) -> Json:
+    state = one.state
+    return {
+        "version": state.version,
+        "when": one.rules.when,
+        "paused": None if state.paused is PausedReason.NOT_PAUSED else enum_name(state.paused),
+        "next_ms": str(state.next_ms),
+    }
 
 
 def _states(totals: adjourn.Totals) -> Json:

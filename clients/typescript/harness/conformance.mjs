@@ -7,7 +7,27 @@ import { LeaseLostError, NotFoundError, Worker, connect } from 'adjourn';
 import { FrameSplitter, decodeRequest, decodeResponse, encodeRequest, encodeResponse } from 'adjourn/protocol';
 import { REQUESTS, RESPONSES } from './frames.mjs';
 import { base64, fromBase64 } from './json.mjs';
-import { bulkChange, changedJson, countsJson, defined, deliveredJson, dueOf, editOf, errorJson, filterOf, milliseconds, newJob, policyJson, policyOf, shownJson, stageJson } from './shapes.mjs';
+import {
+  bulkChange,
+  changedJson,
+  countsJson,
+  defined,
+  deliveredJson,
+  dueOf,
+  editOf,
+  errorJson,
+  filterOf,
+  milliseconds,
+  newJob,
+  policyJson,
+  policyOf,
+  scheduleJson,
+  scheduleOf,
+  schedulesOf,
+  shownJson,
+  stageJson,
+  timeJson,
+} from './shapes.mjs';
 
 const clients = new Map();
 const subscriptions = new Map();
@@ -218,6 +238,29 @@ const commands = {
   },
 
   disconnect: (command) => done(client(command).disconnect(BigInt(command.connection), defined({ endSession: command.ends_session }))),
+
+  async schedule_set(command) {
+    const options = defined({ ifVersion: command.if_version });
+    const { version, next } = await client(command).setSchedule(command.topic, command.name, scheduleOf(command), options);
+    return { version, next_ms: timeJson(next) };
+  },
+
+  async schedule_show(command) {
+    const schedule = await client(command).showSchedule(command.topic, command.name);
+    const history = schedule.history.map(({ instant, job, fired }) => ({ instant_ms: timeJson(instant), job: String(job ?? 0), fired }));
+    return { ...scheduleJson(schedule), fired: String(schedule.fired), running: schedule.running, body: base64(schedule.job.body), history };
+  },
+
+  async schedule_list(command) {
+    const schedules = [];
+    for await (const one of client(command).schedules(command.topic, schedulesOf(command))) schedules.push(scheduleJson(one));
+    return { schedules };
+  },
+
+  schedule_pause: (command) => done(client(command).pauseSchedule(command.topic, command.name)),
+  schedule_resume: (command) => done(client(command).resumeSchedule(command.topic, command.name)),
+  schedule_delete: (command) => done(client(command).deleteSchedule(command.topic, command.name)),
+  schedule_run: async (command) => ({ job: String(await client(command).runSchedule(command.topic, command.name)) }),
 
   async cancel({ command }) {
     const { controller, jobs } = named(reserves, command);

@@ -146,3 +146,18 @@ export function policyOf(settings) {
 export function policyJson({ bodyBytesMax: bodyMax, backoff, late, ...rest }) {
   return SETTINGS.to({ ...rest, bodyMax, backoff: map(backoff, backoffValue), late: map(late, lateValue) });
 }
+
+export function scheduleOf({ when, zone, overlap, missed, body }) {
+  return defined({ when, zone, overlap, missed, job: body === undefined ? undefined : { body: fromBase64(body) } });
+}
+
+/** Which schedules to list. */
+export function schedulesOf({ prefix, paused, next_before_ms: nextBeforeMs }) {
+  return defined({ prefix, paused, nextBefore: nextBeforeMs === undefined ? undefined : BigInt(nextBeforeMs) });
+}
+
+export function scheduleJson({ name, version, rules, paused, next }) {
+  return { name, version, when: rules.when, paused, next_ms: timeJson(next) };
+}
+
+export const timeJson = (time) => String(time?.getTime() ?? 0);

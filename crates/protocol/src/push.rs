@@ -60,6 +60,14 @@ pub struct NewJob {
 }
 
 impl NewJob {
+    /// How many jobs of a schedule are pushed together when a time that has passed is filled: small requests, which leave room for
+    /// others.
+    pub fn of_schedule_together(schedule: &ScheduleReport) -> usize {
+        const BYTES: usize = 256 << 10;
+        const JOB_BYTES: usize = 1 << 10;
+        (BYTES / (JOB_BYTES + schedule.template.body.len())).max(1)
+    }
+
     /// The job of an instant of a schedule, due at once. If the topic has a job with its key, that one stays.
     pub fn of_schedule(schedule: &ScheduleReport, name: &str, instant: Millis) -> Self {
         let JobTemplate { priority, ttr_ms, attributes, body } = schedule.template.clone();

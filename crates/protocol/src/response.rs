@@ -105,7 +105,7 @@ pub enum Response {
     },
     /// To `SCHEDULE_SHOW`.
     Schedule(Box<ScheduleReport>),
-    /// To `SCHEDULE_LIST`. There is no further page if there are fewer than were asked for.
+    /// To `SCHEDULE_LIST`. `after` says whether there is a further page.
     Schedules(SchedulePage),
     /// To `SCHEDULE_RUN`: it pushed this job.
     ScheduleRan {

@@ -13,11 +13,11 @@ pub const SCHEDULE_HISTORY_MAX: usize = 20;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum Overlap {
-    /// It pushes another job.
-    Allow = 0,
     /// It pushes no job.
     #[default]
-    Skip = 1,
+    Skip = 0,
+    /// It pushes another job.
+    Allow = 1,
     /// It pushes the job as soon as the earlier one has ended. Further instants until then are skipped.
     QueueOne = 2,
     /// It deletes the earlier job, also a reserved one, and pushes another.
@@ -27,7 +27,7 @@ pub enum Overlap {
 impl Overlap {
     /// What has this number on the wire and on disk.
     pub fn from_u8(number: u8) -> Option<Self> {
-        [Self::Allow, Self::Skip, Self::QueueOne, Self::Replace].into_iter().find(|one| *one as u8 == number)
+        [Self::Skip, Self::Allow, Self::QueueOne, Self::Replace].into_iter().find(|one| *one as u8 == number)
     }
 }
 
@@ -56,11 +56,11 @@ impl Dst {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum Missed {
-    /// None of them.
-    None = 0,
     /// The last one.
     #[default]
-    Last = 1,
+    Last = 0,
+    /// None of them.
+    None = 1,
     /// All of them, up to a number.
     All = 2,
 }
@@ -68,7 +68,7 @@ pub enum Missed {
 impl Missed {
     /// What has this number on the wire and on disk.
     pub fn from_u8(number: u8) -> Option<Self> {
-        [Self::None, Self::Last, Self::All].into_iter().find(|one| *one as u8 == number)
+        [Self::Last, Self::None, Self::All].into_iter().find(|one| *one as u8 == number)
     }
 }
 

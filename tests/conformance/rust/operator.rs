@@ -5,6 +5,7 @@ use adjourn_protocol::{ConnectionList, Request, Response, StageReport, TopicSet,
 use adjourn_types::TopicName;
 use serde_json::{Value, json};
 
+use super::schedules;
 use super::shown::{
     self, Failure, client_failure, delivered_json, fields_of, report_json, request_of, state_name,
 };
@@ -75,7 +76,7 @@ pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Fail
             let ends_session = command["ends_session"] == true;
             done(client.disconnect(number(command, "connection"), ends_session).await)
         }
-        other => Err(shown::usage(format!("no command {other}"))),
+        _ => schedules::obey(client, command).await,
     }
 }
 
@@ -149,16 +150,16 @@ async fn bulk(client: &Client, command: &Value) -> Result<Value, Failure> {
     }
 }
 
-fn topic(command: &Value) -> Result<TopicName, Failure> {
+pub(super) fn topic(command: &Value) -> Result<TopicName, Failure> {
     text(command, "topic").parse().map_err(shown::usage)
 }
 
-fn done(outcome: Result<(), ClientError>) -> Result<Value, Failure> {
+pub(super) fn done(outcome: Result<(), ClientError>) -> Result<Value, Failure> {
     outcome.map(|()| json!({})).map_err(failed)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err calls")]
-fn failed(error: ClientError) -> Failure {
+pub(super) fn failed(error: ClientError) -> Failure {
     client_failure(&error)
 }
 

@@ -105,7 +105,9 @@ impl Role for Scheduler {
         self.next = endpoint.now;
     }
 
-    fn answered(&mut self, _endpoint: &mut Endpoint, _id: RequestId, request: &Request, response: &Response) {
+    fn answered(&mut self, endpoint: &mut Endpoint, _id: RequestId, request: &Request, response: &Response) {
+        // A set that was sent behind an earlier delete may make the schedule anew.
+        let is_last = self.drains_since.is_some_and(|since| endpoint.now >= since + CAUGHT_UP_WITHIN);
         match (request, response) {
             (_, Response::Reserved(jobs)) => self.held.extend(jobs.iter().map(|job| job.lease)),
             (Request::ScheduleDelete { name, .. }, response) => {
@@ -113,7 +115,7 @@ impl Role for Scheduler {
                     Response::Error(error) => !error.retryable(),
                     _ => true,
                 };
-                let place = NAMES.iter().position(|known| known == name).filter(|_| is_gone && self.draining);
+                let place = NAMES.iter().position(|known| known == name).filter(|_| is_gone && is_last);
                 if let Some(place) = place {
                     self.deleted[place] = true;
                 }

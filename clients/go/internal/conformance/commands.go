@@ -103,6 +103,14 @@ type command struct {
 	Priority      uint32          `json:"priority"`
 	Body          []byte          `json:"body"`
 	Attributes    values          `json:"attributes"`
+	When          string          `json:"when"`
+	Zone          string          `json:"zone"`
+	Overlap       string          `json:"overlap"`
+	Missed        string          `json:"missed"`
+	IfVersion     any             `json:"if_version"`
+	Prefix        string          `json:"prefix"`
+	Paused        *bool           `json:"paused"`
+	NextBeforeMs  *number         `json:"next_before_ms"`
 }
 
 var empty = map[string]any{}

@@ -97,7 +97,7 @@ func operate(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 	case "disconnect":
 		return empty, q.Disconnect(ctx, uint64(c.Connection), c.EndsSession)
 	}
-	return nil, fmt.Errorf("no command %q", c.Do)
+	return schedule(ctx, q, c)
 }
 
 // cancel ends the context of a reserve that waits, and returns once the reserve was answered.

@@ -268,15 +268,15 @@ const (
 
 // Which of the instants that passed unnoticed are fired late.
 const (
-	MissedNone = 0
-	MissedLast = 1
+	MissedLast = 0
+	MissedNone = 1
 	MissedAll  = 2
 )
 
 // What a schedule does at an instant while an earlier job of it has not ended.
 const (
-	OverlapAllow    = 0
-	OverlapSkip     = 1
+	OverlapSkip     = 0
+	OverlapAllow    = 1
 	OverlapQueueOne = 2
 	OverlapReplace  = 3
 )

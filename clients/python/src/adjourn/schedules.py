@@ -37,13 +37,13 @@ class ScheduleOptions(TypedDict, total=False):
     jitter: Duration | None
     """A job is due up to this long after its instant, a day at most: how long follows from the name and the instant."""
     missed: Missed | None
-    """Which of the instants that passed unnoticed are fired late. `None`: `NONE`."""
+    """Which of the instants that passed unnoticed are fired late. `None`: `LAST`."""
     window: Duration | None
     """With `Missed.LAST` or `ALL`: only instants that were missed no longer ago than this."""
     missed_max: int | None
     """With `Missed.ALL`: at most so many instants, the last ones, up to 1,000. `None`: 100."""
     overlap: Overlap | None
-    """What it does while an earlier job of it has not ended. `None`: `ALLOW`."""
+    """What it does while an earlier job of it has not ended. `None`: `SKIP`."""
     failures_max: int | None
     """It is paused after so many failures one after another. `None`: it is not."""
     key: str | None

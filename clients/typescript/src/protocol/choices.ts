@@ -137,29 +137,29 @@ export const DST_NAMES = ['vixie', 'literal'] as const;
 
 /** Which of the instants that passed unnoticed are fired late. */
 export const MISSED = {
-  /** None of them. */
-  none: 0,
   /** The last one. */
-  last: 1,
+  last: 0,
+  /** None of them. */
+  none: 1,
   /** All of them, up to a number. */
   all: 2,
 } as const;
 /** The names of `MISSED`, each at the place of its number. */
-export const MISSED_NAMES = ['none', 'last', 'all'] as const;
+export const MISSED_NAMES = ['last', 'none', 'all'] as const;
 
 /** What a schedule does at an instant while an earlier job of it has not ended. */
 export const OVERLAP = {
-  /** Pushes another job. */
-  allow: 0,
   /** Pushes no job. */
-  skip: 1,
+  skip: 0,
+  /** Pushes another job. */
+  allow: 1,
   /** Pushes the job as soon as the earlier one has ended; further instants until then are skipped. */
   queue_one: 2,
   /** Deletes the earlier job, also a reserved one, and pushes another. */
   replace: 3,
 } as const;
 /** The names of `OVERLAP`, each at the place of its number. */
-export const OVERLAP_NAMES = ['allow', 'skip', 'queue_one', 'replace'] as const;
+export const OVERLAP_NAMES = ['skip', 'allow', 'queue_one', 'replace'] as const;
 
 /** Why a schedule does not fire at present. Any other number: a reason that only a newer server knows. */
 export const PAUSED = {

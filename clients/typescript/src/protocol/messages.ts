@@ -490,9 +490,9 @@ export interface ScheduleRulesValue {
   readonly failuresMax: number;
   /** What happens when the clocks of its zone are changed: 0 vixie, 1 literal. */
   readonly dst: number;
-  /** Which of the instants that passed unnoticed are fired late: 0 none, 1 last, 2 all. */
+  /** Which of the instants that passed unnoticed are fired late: 0 last, 1 none, 2 all. */
   readonly missed: number;
-  /** What it does while an earlier job of it has not ended: 0 allow, 1 skip, 2 queue_one, 3 replace. */
+  /** What it does while an earlier job of it has not ended: 0 skip, 1 allow, 2 queue_one, 3 replace. */
   readonly overlap: number;
   /** A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times. */
   readonly when: string;
@@ -595,9 +595,9 @@ export interface ListedScheduleValue {
   readonly failuresMax: number;
   /** What happens when the clocks of its zone are changed: 0 vixie, 1 literal. */
   readonly dst: number;
-  /** Which of the instants that passed unnoticed are fired late: 0 none, 1 last, 2 all. */
+  /** Which of the instants that passed unnoticed are fired late: 0 last, 1 none, 2 all. */
   readonly missed: number;
-  /** What it does while an earlier job of it has not ended: 0 allow, 1 skip, 2 queue_one, 3 replace. */
+  /** What it does while an earlier job of it has not ended: 0 skip, 1 allow, 2 queue_one, 3 replace. */
   readonly overlap: number;
   /** A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times. */
   readonly when: string;

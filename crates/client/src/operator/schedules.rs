@@ -6,7 +6,7 @@ use adjourn_protocol::{
     ListedSchedule, Request, ScheduleConditions, ScheduleList, SchedulePage, ScheduleRan, ScheduleReport,
     ScheduleSet, Scheduled,
 };
-use adjourn_types::limits::SCHEDULES_LISTED_MAX;
+use adjourn_types::limits::{SCHEDULE_NAME_BYTES_MAX, SCHEDULES_LISTED_MAX};
 use adjourn_types::{JobId, TopicName};
 
 impl Client {
@@ -32,6 +32,10 @@ impl Client {
         conditions: &ScheduleConditions,
     ) -> Result<Vec<ListedSchedule>, ClientError> {
         let (mut schedules, mut after) = (Vec::new(), JobId(0));
+        if conditions.prefix.len() > SCHEDULE_NAME_BYTES_MAX {
+            // No name is that long.
+            return Ok(schedules);
+        }
         loop {
             let (topic, conditions) = (topic.clone(), conditions.clone());
             let list = ScheduleList { topic, conditions, after, schedules_max: SCHEDULES_LISTED_MAX };

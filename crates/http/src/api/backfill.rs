@@ -1,5 +1,6 @@
 //! Jobs for the instants of a schedule in a time that has passed.
 
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -7,10 +8,11 @@ use super::super::caller::Caller;
 use super::super::fields::{Field, ScheduleName, Time, TimeMs, either_time, schema, schema_time_ms};
 use super::super::input::{JsonBody, Parts2};
 use super::super::problem::{Problem, ProblemJson};
-use super::push::{parts, push_part};
+use super::push::push_part;
 use super::{Answer, ok};
 use adjourn_calendar::{COUNTED_MAX, Calendar};
-use adjourn_protocol::{NewJob, PushResult, Request as Asked, ScheduleReport};
+use adjourn_json::values::time_text;
+use adjourn_protocol::{ErrorCode, NewJob, PushResult, Request as Asked, ScheduleReport};
 use adjourn_types::{Millis, TopicName};
 
 /// A time that has passed.
@@ -49,6 +51,20 @@ pub(super) struct BackfilledJson {
     kept: u64,
     /// Jobs that were refused: the topic's policy, or a limit of the queue, does not allow them.
     refused: u64,
+    /// Set if it came upon an error after some instants: fill the rest from this one on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    next: Option<String>,
+}
+
+impl BackfilledJson {
+    fn count(&mut self, result: &PushResult) {
+        match result {
+            PushResult::Kept(_) => self.kept += 1,
+            PushResult::Refused(..) => self.refused += 1,
+            _ => self.pushed += 1,
+        }
+    }
 }
 
 /// Push the jobs of a time that has passed
@@ -86,6 +102,11 @@ pub(super) async fn backfill(
     }
     let asked = Asked::ScheduleShow { topic: topic.clone(), name: name.clone() };
     let report: ScheduleReport = caller.ask(asked).await?;
+    if report.rules.key.is_some() {
+        let detail =
+            "all jobs of this schedule have one key, so that only one can be there: push a job yourself";
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorCode::Invalid, detail));
+    }
     let calendar = Calendar::of_rules(&report.rules, from, caller.state().zones());
     let calendar = calendar
         .map_err(|error| Problem::malformed(format!("this member does not know when it fires: {error}")))?;
@@ -96,17 +117,20 @@ pub(super) async fn backfill(
             format!("the schedule has more than {COUNTED_MAX} instants in this time: fill a shorter one");
         return Err(Problem::at_pointer("/to", detail));
     }
-    let mut filled = BackfilledJson { instants: instants.len() as u64, pushed: 0, kept: 0, refused: 0 };
+    let count = instants.len() as u64;
+    let mut filled = BackfilledJson { instants: count, pushed: 0, kept: 0, refused: 0, next: None };
     if json.dry_run.unwrap_or_default() {
         return ok(&filled);
     }
-    let jobs = instants.iter().map(|instant| NewJob::of_schedule(&report, &name, *instant)).collect();
-    for part in parts(&topic, caller.body_bytes_max(), jobs) {
-        for result in push_part(&caller, &topic, part, None).await? {
-            match result {
-                PushResult::Kept(_) => filled.kept += 1,
-                PushResult::Refused(..) => filled.refused += 1,
-                _ => filled.pushed += 1,
+    for part in instants.chunks(NewJob::of_schedule_together(&report)) {
+        let jobs = part.iter().map(|instant| NewJob::of_schedule(&report, &name, *instant)).collect();
+        match push_part(&caller, &topic, jobs, None).await {
+            Ok(results) => results.iter().for_each(|result| filled.count(result)),
+            Err(problem) if part.first() == instants.first() => return Err(problem),
+            // What was pushed stays.
+            Err(_) => {
+                filled.next = part.first().map(|instant| time_text(*instant));
+                break;
             }
         }
     }

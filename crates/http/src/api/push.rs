@@ -314,7 +314,7 @@ async fn push_fitting(
 }
 
 /// Splits jobs into parts that fit into a frame.
-pub(super) fn parts(topic: &TopicName, body_bytes_max: usize, jobs: Vec<NewJob>) -> Vec<Vec<NewJob>> {
+fn parts(topic: &TopicName, body_bytes_max: usize, jobs: Vec<NewJob>) -> Vec<Vec<NewJob>> {
     let bytes_max =
         (frame_bytes_max(body_bytes_max) as usize).saturating_sub(topic.as_str().len() + JOB_BYTES);
     let (mut parts, mut bytes) = (vec![Vec::new()], 0);

@@ -8,7 +8,7 @@ use super::super::fields::{Field, Topic, Whole, schema, schema_number};
 use super::super::input::{JsonBody, object};
 use super::super::problem::{Problem, ProblemJson};
 use super::page::Cursor;
-use super::schedules::{WhichJson, end_of, id_of, page_conditions};
+use super::schedules::{ScheduleConditionsJson, before, end_of, id_of, page_conditions};
 use super::{Answer, ok};
 use adjourn_protocol::{
     ErrorCode, ListedSchedule, Request as Asked, ScheduleConditions, ScheduleList, SchedulePage,
@@ -17,6 +17,8 @@ use adjourn_types::limits::SCHEDULES_LISTED_MAX;
 use adjourn_types::{PausedBy, TopicName};
 
 const LIMIT_MAX: u64 = SCHEDULES_LISTED_MAX as u64;
+/// The default number of schedules of a step.
+const LIMIT_DEFAULT: u32 = 100;
 
 /// A step of a change to many schedules.
 #[derive(Deserialize, ToSchema)]
@@ -36,12 +38,12 @@ pub(super) struct BulkJson {
     topic: Field<Topic>,
     /// The schedules. At least one condition, or `all`, must be given.
     #[serde(default, deserialize_with = "object")]
-    filter: WhichJson,
+    filter: ScheduleConditionsJson,
     /// All schedules of the topic.
     all: Option<bool>,
     /// Changes nothing, and counts what this step would change.
     dry_run: Option<bool>,
-    /// Looks at no more than this many schedules that meet the conditions. The default is 256.
+    /// Looks at no more than this many schedules that meet the conditions. The default is 100.
     #[schema(schema_with = schema_number::<1, LIMIT_MAX>)]
     limit: Option<Whole<1, LIMIT_MAX>>,
     /// The cursor of the step before, with the same topic and conditions.
@@ -79,7 +81,8 @@ pub(super) struct BulkedJson {
 
 /// Change many schedules
 ///
-/// Each request is one step. Send the cursor of its answer with the next one, until there is none.
+/// Each request is one step. Send the cursor of its answer with the next one, until there is none. A step that comes upon an error after it has changed
+/// some schedules ends there; a dry run counts one step, too.
 #[utoipa::path(
     post,
     path = "/v1/schedules/bulk",
@@ -108,18 +111,25 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
     }
     let list = page_conditions(&topic, &conditions);
     let after = id_of(&list.open(cursor)?)?;
-    let schedules_max = limit.map_or(SCHEDULES_LISTED_MAX, Whole::narrow);
+    let schedules_max = limit.map_or(LIMIT_DEFAULT, Whole::narrow);
     let asked = ScheduleList { topic: topic.clone(), conditions, after, schedules_max };
     let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;
-    let matched = page.schedules.len() as u64;
-    let mut changed = 0;
-    for schedule in page.schedules.iter().filter(|schedule| change.changes(schedule)) {
-        if dry_run.unwrap_or_default() || change.carry_out(&caller, &topic, &schedule.name).await? {
-            changed += 1;
+    let (mut matched, mut changed, mut end) = (0, 0, end_of(&page));
+    for schedule in &page.schedules {
+        if change.changes(schedule) {
+            match carry_out(&caller, change, &topic, &schedule.name, dry_run.unwrap_or_default()).await {
+                Ok(is_changed) => changed += u64::from(is_changed),
+                Err(problem) if changed == 0 => return Err(problem),
+                // What was changed stays so: the step ends before this one.
+                Err(_) => {
+                    end = before(schedule);
+                    break;
+                }
+            }
         }
+        matched += 1;
     }
-    let cursor = list.cursor(&end_of(&page));
-    ok(&BulkedJson { matched, changed, skipped: matched - changed, cursor })
+    ok(&BulkedJson { matched, changed, skipped: matched - changed, cursor: list.cursor(&end) })
 }
 
 impl ChangeJson {
@@ -131,19 +141,29 @@ impl ChangeJson {
             Self::Delete => true,
         }
     }
+}
 
-    /// Changes a schedule. Returns false if it is gone by now.
-    async fn carry_out(self, caller: &Caller, topic: &TopicName, name: &str) -> Result<bool, Problem> {
-        let (topic, name) = (topic.clone(), name.to_owned());
-        let asked = match self {
-            Self::Pause => Asked::SchedulePause { topic, name },
-            Self::Resume => Asked::ScheduleResume { topic, name },
-            Self::Delete => Asked::ScheduleDelete { topic, name },
-        };
-        match caller.ask(asked).await {
-            Ok(()) => Ok(true),
-            Err(problem) if problem.is(ErrorCode::NotFound) => Ok(false),
-            Err(problem) => Err(problem),
-        }
+/// Changes a schedule. Returns false if it is gone by now.
+async fn carry_out(
+    caller: &Caller,
+    change: ChangeJson,
+    topic: &TopicName,
+    name: &str,
+    is_dry_run: bool,
+) -> Result<bool, Problem> {
+    if is_dry_run {
+        return Ok(true);
+    }
+    caller.wait_for_turn().await;
+    let (topic, name) = (topic.clone(), name.to_owned());
+    let asked = match change {
+        ChangeJson::Pause => Asked::SchedulePause { topic, name },
+        ChangeJson::Resume => Asked::ScheduleResume { topic, name },
+        ChangeJson::Delete => Asked::ScheduleDelete { topic, name },
+    };
+    match caller.ask(asked).await {
+        Ok(()) => Ok(true),
+        Err(problem) if problem.is(ErrorCode::NotFound) => Ok(false),
+        Err(problem) => Err(problem),
     }
 }

@@ -17,8 +17,8 @@ use super::{Answer, done, json, ok, version};
 use adjourn_json::ScheduleJson;
 use adjourn_json::values::time_text;
 use adjourn_protocol::{
-    Request as Asked, ScheduleConditions, ScheduleList, SchedulePage, ScheduleRan, ScheduleReport,
-    ScheduleSet, Scheduled,
+    ListedSchedule, Request as Asked, ScheduleConditions, ScheduleList, SchedulePage, ScheduleRan,
+    ScheduleReport, ScheduleSet, Scheduled,
 };
 use adjourn_types::limits::{SCHEDULE_NAME_BYTES_MAX, SCHEDULES_LISTED_MAX};
 use adjourn_types::{JobId, TopicName};
@@ -34,7 +34,7 @@ const UNCHECKED: &str = "only PUT checks it: leave it out";
 #[serde(deny_unknown_fields, expecting = "an object such as {\"prefix\": \"tenant-7.\"}")]
 #[into_params(parameter_in = Query)]
 #[schema(as = ScheduleConditions)]
-pub(super) struct WhichJson {
+pub(super) struct ScheduleConditionsJson {
     /// Schedules whose names begin with this text.
     prefix: Option<String>,
     /// Schedules that are paused, or those that are not.
@@ -86,7 +86,7 @@ pub(super) struct RanJson {
     job: u64,
 }
 
-impl WhichJson {
+impl ScheduleConditionsJson {
     /// The conditions.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl WhichJson {
     path = "/v1/topics/{topic}/schedules",
     operation_id = "list_schedules",
     tag = "schedules",
-    params(("topic" = String, Path, description = "The topic"), WhichJson, SchedulesPage),
+    params(("topic" = String, Path, description = "The topic"), ScheduleConditionsJson, SchedulesPage),
     responses(
         (status = 200, description = "A page of schedules", body = SchedulesJson, content_type = "application/json"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -117,7 +117,7 @@ impl WhichJson {
 )]
 pub(super) async fn list(caller: Caller, Part(topic): Part<TopicName>, mut query: Pairs) -> Answer {
     let page: SchedulesPage = query.split(&PAGE_PARAMETERS).read(Place::Parameter)?;
-    let which: WhichJson = query.read(Place::Parameter)?;
+    let which: ScheduleConditionsJson = query.read(Place::Parameter)?;
     let conditions = which.conditions().map_err(|problem| problem.elsewhere(Place::Parameter))?;
     let (list, schedules_max) = (page_conditions(&topic, &conditions), page.limit());
     let after = id_of(&page.after(&list)?)?;
@@ -136,6 +136,11 @@ pub(super) fn page_conditions(topic: &TopicName, conditions: &ScheduleConditions
 /// Where the next page begins; empty on the last one.
 pub(super) fn end_of(page: &SchedulePage) -> Vec<u8> {
     page.after.map(|after| after.0.to_be_bytes().to_vec()).unwrap_or_default()
+}
+
+/// Where a page begins that begins with this schedule.
+pub(super) fn before(schedule: &ListedSchedule) -> Vec<u8> {
+    schedule.state.id.0.saturating_sub(1).to_be_bytes().to_vec()
 }
 
 /// The schedule at which a page ended; none before the first page.

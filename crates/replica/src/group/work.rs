@@ -3,12 +3,14 @@
 use super::state::State;
 use crate::selects::{is_in_any, select_job};
 use adjourn_engine::{Command, NewJob, Place};
-use adjourn_protocol::{Edit, JobRef, Request};
+use adjourn_protocol::{Edit, JobRef, Request, ScheduleConditions};
 
 /// The work of reading one block from a chunk, in addition to its size.
 const BLOCK_WORK: u64 = 64;
 /// This many bytes of a request, or of a block, are one unit of work.
 pub(crate) const UNIT_BYTES: u64 = 1024;
+/// Most schedules that are looked at for a page of a list.
+pub(crate) const SCHEDULES_LOOKED_AT_MAX: u64 = 256;
 /// A part of a push ends with the job that brings the work of reading spilled jobs to this.
 const PART_WORK: u64 = 2048;
 
@@ -50,7 +52,11 @@ impl State {
                 1 + self.work_of_job(job) + body.as_ref().map_or(0, |body| body.len() as u64 / UNIT_BYTES)
             }
             Request::ScheduleSet(set) => 1 + set.template.body.len() as u64 / UNIT_BYTES,
-            Request::ScheduleList(list) => 1 + u64::from(list.schedules_max),
+            Request::ScheduleList(list) if list.conditions == ScheduleConditions::default() => {
+                1 + u64::from(list.schedules_max)
+            }
+            // It may look at many before it finds one.
+            Request::ScheduleList(_) => 1 + SCHEDULES_LOOKED_AT_MAX,
             _ => 1,
         }
     }

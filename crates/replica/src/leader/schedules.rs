@@ -6,6 +6,7 @@
 use super::Leader;
 use super::proposals::Reply;
 use crate::group::Group;
+use crate::group::work::{SCHEDULES_LOOKED_AT_MAX, UNIT_BYTES};
 use crate::node::Node;
 use crate::node::connections::Asker;
 use adjourn_calendar::{Calendar, ZoneData};
@@ -21,11 +22,9 @@ use adjourn_types::{
     ScheduleRules, TopicName, tag,
 };
 
-/// Most schedules that are looked at for a page of a list.
-const LOOKED_AT_MAX: u32 = 1024;
 /// A page of a list ends when this many bytes of records were read for it.
 const LIST_READ_BYTES: usize = 1 << 20;
-/// What a schedule takes on a page beside its jobs, in bytes, or less.
+/// At most this many bytes of a page are a schedule's, without its template.
 const LISTED_BYTES: usize = 4 << 10;
 
 /// The record of a schedule: its rules, and the attributes and the body of its jobs.
@@ -309,11 +308,11 @@ fn schedules(group: &mut Group, list: &ScheduleList) -> Result<Response, Storage
     let topic = group.state.engine.topic_id(list.topic.as_str());
     let mut page = SchedulePage { schedules: Vec::new(), after: None };
     let (mut after, mut read_bytes) = (list.after, 0);
-    for looked in 0.. {
+    for looked in 0_u64.. {
         let next = topic.and_then(|topic| group.state.engine.schedules_of(topic, after).next());
         let Some(view) = next else { break };
         if page.schedules.len() >= list.schedules_max as usize
-            || looked >= LOOKED_AT_MAX
+            || looked >= SCHEDULES_LOOKED_AT_MAX
             || read_bytes >= LIST_READ_BYTES
         {
             page.after = Some(after);
@@ -327,7 +326,9 @@ fn schedules(group: &mut Group, list: &ScheduleList) -> Result<Response, Storage
             continue;
         }
         let Template { rules, name, stored, attributes } = template(group, &view)?;
-        read_bytes += LISTED_BYTES + stored.body.len() + attributes.as_bytes().len();
+        let record_bytes = stored.body.len() + attributes.as_bytes().len();
+        read_bytes += LISTED_BYTES + record_bytes;
+        group.work.count(record_bytes as u64 / UNIT_BYTES);
         if name.starts_with(&conditions.prefix) {
             let (rules, topic) = (rules.unwrap_or_default(), list.topic.clone());
             page.schedules.push(ListedSchedule { state: state(&view), rules, topic, name });

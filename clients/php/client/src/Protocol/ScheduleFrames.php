@@ -70,16 +70,16 @@ final class ScheduleFrames
     public const DST_VIXIE = 0;
     /** A time that is skipped does not fire, a repeated one fires twice. */
     public const DST_LITERAL = 1;
-    /** None of them. */
-    public const MISSED_NONE = 0;
     /** The last one. */
-    public const MISSED_LAST = 1;
+    public const MISSED_LAST = 0;
+    /** None of them. */
+    public const MISSED_NONE = 1;
     /** All of them, up to a number. */
     public const MISSED_ALL = 2;
-    /** Pushes another job. */
-    public const OVERLAP_ALLOW = 0;
     /** Pushes no job. */
-    public const OVERLAP_SKIP = 1;
+    public const OVERLAP_SKIP = 0;
+    /** Pushes another job. */
+    public const OVERLAP_ALLOW = 1;
     /** Pushes the job as soon as the earlier one has ended; further instants until then are skipped. */
     public const OVERLAP_QUEUE_ONE = 2;
     /** Deletes the earlier job, also a reserved one, and pushes another. */

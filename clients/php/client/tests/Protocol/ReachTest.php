@@ -248,7 +248,7 @@ final class ReachTest extends TestCase
             missed: Missed::All,
             windowMs: 3_600_000,
             missedMax: 5,
-            overlap: Overlap::Skip,
+            overlap: Overlap::Replace,
             failuresMax: 3,
             key: 'k',
             note: 'why',

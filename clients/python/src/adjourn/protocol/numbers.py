@@ -320,10 +320,10 @@ class Dst(IntEnum):
 class Missed(IntEnum):
     """Which of the instants that passed unnoticed are fired late."""
 
-    NONE = 0
-    """None of them."""
-    LAST = 1
+    LAST = 0
     """The last one."""
+    NONE = 1
+    """None of them."""
     ALL = 2
     """All of them, up to a number."""
 
@@ -331,10 +331,10 @@ class Missed(IntEnum):
 class Overlap(IntEnum):
     """What a schedule does at an instant while an earlier job of it has not ended."""
 
-    ALLOW = 0
-    """Pushes another job."""
-    SKIP = 1
+    SKIP = 0
     """Pushes no job."""
+    ALLOW = 1
+    """Pushes another job."""
     QUEUE_ONE = 2
     """Pushes the job as soon as the earlier one has ended; further instants until then are skipped."""
     REPLACE = 3

@@ -136,9 +136,9 @@ class ScheduleRules:
     """It is paused after so many failures one after another; 0: it is not."""
     dst: Dst | int = Dst.VIXIE
     """What happens when the clocks of its zone are changed."""
-    missed: Missed | int = Missed.NONE
+    missed: Missed | int = Missed.LAST
     """Which of the instants that passed unnoticed are fired late."""
-    overlap: Overlap | int = Overlap.ALLOW
+    overlap: Overlap | int = Overlap.SKIP
     """What it does while an earlier job of it has not ended."""
     when: str = ""
     """A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times."""

@@ -32,11 +32,11 @@ final class Operator {
             case "leases" -> Map.of("jobs", client.leases().stream().map(Conformance::delivered).toList());
             case "connections" -> Map.of("connections", client.connections().stream().map(Operator::shown).toList());
             case "disconnect" -> done(() -> client.disconnect(c.u64("connection"), Boolean.TRUE.equals(c.get("ends_session"))));
-            default -> throw new UsageException("an unknown command: " + c.text("do"));
+            default -> Schedules.run(client, c);
         };
     }
 
-    private static Map<String, Object> done(Runnable work) {
+    static Map<String, Object> done(Runnable work) {
         work.run();
         return Map.of();
     }

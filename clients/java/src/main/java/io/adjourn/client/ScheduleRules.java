@@ -209,7 +209,7 @@ public final class ScheduleRules {
         return with(f -> f.jitterMs = ms);
     }
 
-    /** Which of the instants that passed unnoticed are fired late; without it {@link Missed#NONE}. */
+    /** Which of the instants that passed unnoticed are fired late; without it {@link Missed#LAST}. */
     public ScheduleRules missed(Missed missed) {
         int number = known(missed.number, missed);
         return with(f -> f.missed = number);
@@ -227,7 +227,7 @@ public final class ScheduleRules {
         return with(f -> f.missedMax = max);
     }
 
-    /** What it does while an earlier job of it has not ended; without it {@link Overlap#ALLOW}. */
+    /** What it does while an earlier job of it has not ended; without it {@link Overlap#SKIP}. */
     public ScheduleRules overlap(Overlap overlap) {
         int number = known(overlap.number, overlap);
         return with(f -> f.overlap = number);

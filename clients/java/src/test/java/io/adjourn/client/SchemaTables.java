@@ -116,9 +116,9 @@ final class SchemaTables {
 
     static final List<Named> DST = List.of(new Named("vixie", 0L), new Named("literal", 1L));
 
-    static final List<Named> MISSED = List.of(new Named("none", 0L), new Named("last", 1L), new Named("all", 2L));
+    static final List<Named> MISSED = List.of(new Named("last", 0L), new Named("none", 1L), new Named("all", 2L));
 
-    static final List<Named> OVERLAP = List.of(new Named("allow", 0L), new Named("skip", 1L), new Named("queue_one", 2L),
+    static final List<Named> OVERLAP = List.of(new Named("skip", 0L), new Named("allow", 1L), new Named("queue_one", 2L),
             new Named("replace", 3L));
 
     static final List<Named> PAUSED = List.of(new Named("not_paused", 0L), new Named("user", 1L), new Named("failures", 2L));

@@ -86,10 +86,10 @@ public final class Choice {
 
     /** Which of the instants that passed unnoticed are fired late. */
     public static final class Missed {
-        /** None of them. */
-        public static final int NONE = 0;
         /** The last one. */
-        public static final int LAST = 1;
+        public static final int LAST = 0;
+        /** None of them. */
+        public static final int NONE = 1;
         /** All of them, up to a number. */
         public static final int ALL = 2;
 
@@ -99,10 +99,10 @@ public final class Choice {
 
     /** What a schedule does at an instant while an earlier job of it has not ended. */
     public static final class Overlap {
-        /** Pushes another job. */
-        public static final int ALLOW = 0;
         /** Pushes no job. */
-        public static final int SKIP = 1;
+        public static final int SKIP = 0;
+        /** Pushes another job. */
+        public static final int ALLOW = 1;
         /** Pushes the job as soon as the earlier one has ended; further instants until then are skipped. */
         public static final int QUEUE_ONE = 2;
         /** Deletes the earlier job, also a reserved one, and pushes another. */
