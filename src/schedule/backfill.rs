@@ -10,9 +10,10 @@ use super::arguments::name;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use adjourn_calendar::{COUNTED_MAX, Calendar, SYSTEM_ZONES, ZoneData};
+use adjourn_calendar::{BACKFILL_MAX, Calendar, SYSTEM_ZONES, ZoneData};
 use adjourn_client::{Client, ClientError};
 use adjourn_json::values::time_of_people;
+use adjourn_protocol::backfill::{Filled, pushes};
 use adjourn_protocol::{ErrorCode, NewJob, PushResult};
 use adjourn_types::{Millis, TopicName};
 
@@ -54,11 +55,15 @@ pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
     if from > to {
         return Err(usage("--to is before --from: exchange them".to_owned()));
     }
-    // The server's clock counts.
-    if *to > server.with_client(Session::None, async |client| client.ping().await)? {
-        return Err(usage("--to is ahead: the schedule fires what is ahead by itself".to_owned()));
-    }
-    let report = server.with_client(Session::None, async |client| client.schedule(topic, name).await)?;
+    let report = server.with_client(Session::None, async |client| {
+        // The server's clock counts.
+        if *to > client.ping().await? {
+            return Ok(None);
+        }
+        client.schedule(topic, name).await.map(Some)
+    })?;
+    let ahead = || usage("--to is ahead: the schedule fires what is ahead by itself".to_owned());
+    let report = report.ok_or_else(ahead)?;
     if report.rules.key.is_some() {
         let text =
             "all jobs of this schedule have one key, so that only one can be there: push a job yourself";
@@ -67,35 +72,26 @@ pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
     let zones = ZoneData::newest(Path::new(SYSTEM_ZONES));
     let calendar =
         Calendar::of_rules(&report.rules, *from, &zones).map_err(|error| usage(error.to_string()))?;
-    let first = Millis(from.0.saturating_sub(1));
-    let times: Vec<Millis> = calendar.between(first, *to).take(COUNTED_MAX + 1).collect();
-    if times.len() > COUNTED_MAX {
-        return Err(usage(format!(
-            "the schedule has more than {COUNTED_MAX} times from --from to --to: fill a shorter one"
-        )));
-    }
+    let times = calendar.to_fill(*from, *to).ok_or_else(|| {
+        usage(format!(
+            "the schedule has more than {BACKFILL_MAX} times from --from to --to: fill a shorter one"
+        ))
+    })?;
     if *dry_run {
         return print(|out| writeln!(out, "times {}", times.len()));
     }
-    let mut results = Vec::with_capacity(times.len());
+    let mut filled = Filled::default();
     let ended = server.with_client(Session::None, async |client| {
-        for part in times.chunks(NewJob::of_schedule_together(&report)) {
-            let jobs: Vec<_> = part.iter().map(|time| NewJob::of_schedule(&report, name, *time)).collect();
-            results.extend(push(client, topic, jobs).await?);
+        for (_, jobs) in pushes(&report, name, &times) {
+            filled.count(&push(client, topic, jobs).await?);
         }
         Ok(())
     });
-    let count = |is: fn(&PushResult) -> bool| results.iter().filter(|result| is(result)).count();
-    let kept = count(|result| matches!(result, PushResult::Kept(_)));
-    let refused = count(|result| matches!(result, PushResult::Refused(..)));
+    let Filled { pushed, kept, refused } = filled;
     // Before an error, too: what was pushed stays.
     print(|out| {
-        writeln!(
-            out,
-            "times {}, pushed {}, there already {kept}, refused {refused}",
-            times.len(),
-            results.len() - kept - refused
-        )
+        let times = times.len();
+        writeln!(out, "times {times}, pushed {pushed}, there already {kept}, refused {refused}")
     })?;
     ended?;
     if refused > 0 {

@@ -7,8 +7,8 @@ use crate::connection::{ServerArgs, Session};
 use crate::exit::Failure;
 use crate::output::print;
 use adjourn_client::{Client, ClientError};
-use adjourn_protocol::{ErrorCode, ScheduleConditions};
-use adjourn_types::{PausedBy, TopicName};
+use adjourn_protocol::{ErrorCode, ScheduleChange, ScheduleConditions};
+use adjourn_types::TopicName;
 
 pub(super) const DELETE_EXAMPLE: &str = "\
 The jobs that it pushed stay. Ends with 3 if there is no schedule of this name. With --prefix or --all, prints how many were deleted.
@@ -70,33 +70,26 @@ pub(crate) struct WhichArgs {
     server: ServerArgs,
 }
 
-/// A change that one command makes to each schedule.
-#[derive(Clone, Copy)]
-enum Change {
-    Delete,
-    Pause,
-    Resume,
-}
-
 /// Runs `adjourn schedule delete`.
 pub(super) fn delete(args: &WhichArgs) -> Result<(), Failure> {
-    change(args, Change::Delete)
+    change(args, ScheduleChange::Delete)
 }
 
 /// Runs `adjourn schedule pause`.
 pub(super) fn pause(args: &WhichArgs) -> Result<(), Failure> {
-    change(args, Change::Pause)
+    change(args, ScheduleChange::Pause)
 }
 
 /// Runs `adjourn schedule resume`.
 pub(super) fn resume(args: &WhichArgs) -> Result<(), Failure> {
-    change(args, Change::Resume)
+    change(args, ScheduleChange::Resume)
 }
 
-fn change(args: &WhichArgs, change: Change) -> Result<(), Failure> {
+fn change(args: &WhichArgs, change: ScheduleChange) -> Result<(), Failure> {
     let WhichArgs { topic, name, prefix, all: _, server } = args;
     if let Some(name) = name {
-        return server.with_client(Session::None, async |client| change.carry_out(client, topic, name).await);
+        return server
+            .with_client(Session::None, async |client| carry_out(client, change, topic, name).await);
     }
     let prefix = prefix.clone().unwrap_or_default();
     let conditions = ScheduleConditions { prefix, ..ScheduleConditions::default() };
@@ -104,7 +97,7 @@ fn change(args: &WhichArgs, change: Change) -> Result<(), Failure> {
     let ended = server.with_client(Session::None, async |client| {
         let all = client.schedules(topic, &conditions).await?;
         for schedule in all.iter().filter(|schedule| change.changes(schedule.state.paused)) {
-            match change.carry_out(client, topic, &schedule.name).await {
+            match carry_out(client, change, topic, &schedule.name).await {
                 Ok(()) => changed += 1,
                 // Somebody else has deleted it.
                 Err(error) if error.code() == Some(ErrorCode::NotFound) => {}
@@ -116,36 +109,30 @@ fn change(args: &WhichArgs, change: Change) -> Result<(), Failure> {
     // Before an error, too: what was changed stays so.
     if changed > 0 || ended.is_ok() {
         let plural = if changed == 1 { "" } else { "s" };
-        print(|out| writeln!(out, "{changed} schedule{plural} {}", change.done()))?;
+        print(|out| writeln!(out, "{changed} schedule{plural} {}", done(change)))?;
     }
     ended
 }
 
-impl Change {
-    /// What the command says that it did.
-    fn done(self) -> &'static str {
-        match self {
-            Self::Delete => "deleted",
-            Self::Pause => "paused",
-            Self::Resume => "resumed",
-        }
+/// What the command says that it did.
+fn done(change: ScheduleChange) -> &'static str {
+    match change {
+        ScheduleChange::Delete => "deleted",
+        ScheduleChange::Pause => "paused",
+        ScheduleChange::Resume => "resumed",
     }
+}
 
-    /// True if a schedule that is paused like this is another one after the change.
-    fn changes(self, paused: Option<PausedBy>) -> bool {
-        match self {
-            Self::Delete => true,
-            Self::Pause => paused != Some(PausedBy::User),
-            Self::Resume => paused.is_some(),
-        }
-    }
-
-    async fn carry_out(self, client: &Client, topic: &TopicName, name: &str) -> Result<(), ClientError> {
-        match self {
-            Self::Delete => client.delete_schedule(topic, name).await,
-            Self::Pause => client.pause_schedule(topic, name).await,
-            Self::Resume => client.resume_schedule(topic, name).await,
-        }
+async fn carry_out(
+    client: &Client,
+    change: ScheduleChange,
+    topic: &TopicName,
+    name: &str,
+) -> Result<(), ClientError> {
+    match change {
+        ScheduleChange::Delete => client.delete_schedule(topic, name).await,
+        ScheduleChange::Pause => client.pause_schedule(topic, name).await,
+        ScheduleChange::Resume => client.resume_schedule(topic, name).await,
     }
 }
 

@@ -14,23 +14,25 @@ pub(super) struct KeySecret(pub(super) Option<[u8; 16]>);
 impl KeySecret {
     /// The hash of a key in its topic.
     pub(super) fn hash(&self, topic: TopicId, key: &[u8]) -> KeyHash {
-        let mut hasher = SipHasher24::new_with_key(&self.0.unwrap_or_default());
-        hasher.write(&topic.0.to_le_bytes());
-        hasher.write(key);
-        hasher.finish128().as_u128()
+        self.hash_within(&topic.0.to_le_bytes(), key)
     }
 
     /// The hash of the idempotency key of one pushed job. Owners may use equal keys.
     pub(super) fn hash_push(&self, owner: u64, key: u128) -> u128 {
-        let mut hasher = SipHasher24::new_with_key(&self.0.unwrap_or_default());
-        hasher.write(&owner.to_le_bytes());
-        hasher.write(&key.to_le_bytes());
-        hasher.finish128().as_u128()
+        self.hash_within(&owner.to_le_bytes(), &key.to_le_bytes())
     }
 
     /// The hash of a schedule's name in its topic. A job may have the same text as its key.
     pub(super) fn hash_name(&self, topic: TopicId, name: &[u8]) -> KeyHash {
         const SCHEDULE: KeyHash = 1;
         self.hash(topic, name) ^ SCHEDULE
+    }
+
+    /// The hash of a key within what it is unique in.
+    fn hash_within(&self, within: &[u8], key: &[u8]) -> u128 {
+        let mut hasher = SipHasher24::new_with_key(&self.0.unwrap_or_default());
+        hasher.write(within);
+        hasher.write(key);
+        hasher.finish128().as_u128()
     }
 }

@@ -43,7 +43,7 @@ pub use error::{Applied, ErrorCode, ErrorReply};
 pub use field::{JobRef, Subject};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use policy::TopicSet;
-pub use push::{Idempotency, NewJob, Push};
+pub use push::{Idempotency, NewJob, Push, backfill};
 pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{
@@ -52,8 +52,8 @@ pub use response::{
     Welcome,
 };
 pub use schedule::{
-    IfVersion, JobTemplate, ListedSchedule, ScheduleConditions, ScheduleList, SchedulePage, ScheduleReport,
-    ScheduleSet, ScheduleState,
+    IfVersion, JobTemplate, ListedSchedule, ScheduleChange, ScheduleConditions, ScheduleList, SchedulePage,
+    ScheduleReport, ScheduleSet, ScheduleState,
 };
 pub use session::{Hello, MAGIC, heartbeat_ms, negotiate};
 pub use settle::ReleaseKind;

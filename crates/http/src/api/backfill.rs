@@ -10,9 +10,10 @@ use super::super::input::{JsonBody, Parts2};
 use super::super::problem::{Problem, ProblemJson};
 use super::push::push_part;
 use super::{Answer, ok};
-use adjourn_calendar::{COUNTED_MAX, Calendar};
+use adjourn_calendar::{BACKFILL_MAX, Calendar};
 use adjourn_json::values::time_text;
-use adjourn_protocol::{ErrorCode, NewJob, PushResult, Request as Asked, ScheduleReport};
+use adjourn_protocol::backfill::{Filled, pushes};
+use adjourn_protocol::{ErrorCode, Request as Asked, ScheduleReport};
 use adjourn_types::{Millis, TopicName};
 
 /// A time that has passed.
@@ -55,16 +56,6 @@ pub(super) struct BackfilledJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     next: Option<String>,
-}
-
-impl BackfilledJson {
-    fn count(&mut self, result: &PushResult) {
-        match result {
-            PushResult::Kept(_) => self.kept += 1,
-            PushResult::Refused(..) => self.refused += 1,
-            _ => self.pushed += 1,
-        }
-    }
 }
 
 /// Push the jobs of a time that has passed
@@ -110,29 +101,24 @@ pub(super) async fn backfill(
     let calendar = Calendar::of_rules(&report.rules, from, caller.state().zones());
     let calendar = calendar
         .map_err(|error| Problem::malformed(format!("this member does not know when it fires: {error}")))?;
-    let instants: Vec<Millis> =
-        calendar.between(Millis(from.0.saturating_sub(1)), to).take(COUNTED_MAX + 1).collect();
-    if instants.len() > COUNTED_MAX {
+    let instants = calendar.to_fill(from, to).ok_or_else(|| {
         let detail =
-            format!("the schedule has more than {COUNTED_MAX} instants in this time: fill a shorter one");
-        return Err(Problem::at_pointer("/to", detail));
-    }
-    let count = instants.len() as u64;
-    let mut filled = BackfilledJson { instants: count, pushed: 0, kept: 0, refused: 0, next: None };
-    if json.dry_run.unwrap_or_default() {
-        return ok(&filled);
-    }
-    for part in instants.chunks(NewJob::of_schedule_together(&report)) {
-        let jobs = part.iter().map(|instant| NewJob::of_schedule(&report, &name, *instant)).collect();
+            format!("the schedule has more than {BACKFILL_MAX} instants in this time: fill a shorter one");
+        Problem::at_pointer("/to", detail)
+    })?;
+    let (mut filled, mut next) = (Filled::default(), None);
+    let filling = if json.dry_run.unwrap_or_default() { &[] } else { &instants[..] };
+    for (first, jobs) in pushes(&report, &name, filling) {
         match push_part(&caller, &topic, jobs, None).await {
-            Ok(results) => results.iter().for_each(|result| filled.count(result)),
-            Err(problem) if part.first() == instants.first() => return Err(problem),
+            Ok(results) => filled.count(&results),
+            Err(problem) if filled == Filled::default() => return Err(problem),
             // What was pushed stays.
             Err(_) => {
-                filled.next = part.first().map(|instant| time_text(*instant));
+                next = Some(time_text(first));
                 break;
             }
         }
     }
-    ok(&filled)
+    let Filled { pushed, kept, refused } = filled;
+    ok(&BackfilledJson { instants: instants.len() as u64, pushed, kept, refused, next })
 }

@@ -81,15 +81,16 @@ pub(super) enum ChangeJson {
 #[derive(Serialize, ToSchema)]
 #[schema(as = BulkStep)]
 pub(super) struct BulkedJson {
-    /// Jobs that meet the conditions: of this step, or all in a dry run.
-    matched: u64,
-    /// Jobs that were changed, or would be.
-    changed: u64,
-    /// Jobs that were left as they are: their state does not allow the change, or the other topic has their key.
-    skipped: u64,
+    /// What meets the conditions: of this step, or all in a dry run of a change of jobs.
+    pub(super) matched: u64,
+    /// What was changed, or would be.
+    pub(super) changed: u64,
+    /// What was left as it is: a job whose state does not allow the change, or whose key the other topic has; a schedule that is so
+    /// already, or gone by now.
+    pub(super) skipped: u64,
     /// For the next step; absent after the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
+    pub(super) cursor: Option<String>,
 }
 
 /// Change many jobs
@@ -109,18 +110,10 @@ pub(super) struct BulkedJson {
 )]
 pub(super) async fn bulk(caller: Caller, JsonBody(mut json): JsonBody<BulkJson>) -> Answer {
     let change = json.change(Millis(0))?;
-    let is_all = json.all.unwrap_or_default();
     let is_dry_run = json.dry_run.unwrap_or_default();
     let filter = std::mem::take(&mut json.filter).filter().map_err(|problem| problem.within("/filter"))?;
-    let has_conditions = excludes_some(&filter);
-    if has_conditions == is_all {
-        let detail = if is_all {
-            "give conditions or \"all\": true, not both"
-        } else {
-            "give a condition that excludes some jobs, for example {\"topic\": \"orders\"}, or \"all\": true for all jobs of the queue"
-        };
-        return Err(Problem::at_pointer(if is_all { "/all" } else { "/filter" }, detail));
-    }
+    let some = "give a condition that excludes some jobs, for example {\"topic\": \"orders\"}, or \"all\": true for all jobs of the queue";
+    conditions_or_all(excludes_some(&filter), json.all, some)?;
     if is_dry_run {
         if json.limit.is_some() || json.cursor.is_some() {
             let detail = "a dry run counts all jobs at once: leave limit and cursor out";
@@ -139,6 +132,19 @@ pub(super) async fn bulk(caller: Caller, JsonBody(mut json): JsonBody<BulkJson>)
     let Step { jobs, skipped, cursor } = caller.ask(Request::Bulk(bulk)).await?;
     let (changed, skipped) = (u64::from(jobs), u64::from(skipped));
     ok(&BulkedJson { matched: changed + skipped, changed, skipped, cursor: conditions.cursor(&cursor) })
+}
+
+/// Checks that a change of many has conditions, or is said to be one of all. Otherwise `some` says which conditions to give.
+///
+/// # Errors
+///
+/// If it has neither, or both.
+pub(super) fn conditions_or_all(has_conditions: bool, all: Option<bool>, some: &str) -> Result<(), Problem> {
+    match (has_conditions, all.unwrap_or_default()) {
+        (true, false) | (false, true) => Ok(()),
+        (true, true) => Err(Problem::at_pointer("/all", "give conditions or \"all\": true, not both")),
+        (false, false) => Err(Problem::at_pointer("/filter", some)),
+    }
 }
 
 /// True if a filter has a condition. All states that a job in the queue can have are none, with or without finished jobs.

@@ -1,20 +1,21 @@
 //! The same change to many schedules, one step per request.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
 use super::super::fields::{Field, Topic, Whole, schema, schema_number};
 use super::super::input::{JsonBody, object};
 use super::super::problem::{Problem, ProblemJson};
+use super::bulk::{BulkedJson, conditions_or_all};
 use super::page::Cursor;
 use super::schedules::{ScheduleConditionsJson, before, end_of, id_of, page_conditions};
 use super::{Answer, ok};
 use adjourn_protocol::{
-    ErrorCode, ListedSchedule, Request as Asked, ScheduleConditions, ScheduleList, SchedulePage,
+    ErrorCode, Request as Asked, ScheduleChange, ScheduleConditions, ScheduleList, SchedulePage,
 };
+use adjourn_types::TopicName;
 use adjourn_types::limits::SCHEDULES_LISTED_MAX;
-use adjourn_types::{PausedBy, TopicName};
 
 const LIMIT_MAX: u64 = SCHEDULES_LISTED_MAX as u64;
 /// The default number of schedules of a step.
@@ -52,7 +53,7 @@ pub(super) struct BulkJson {
 }
 
 /// The change to each schedule.
-#[derive(Clone, Copy, PartialEq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = ScheduleChange)]
 pub(super) enum ChangeJson {
@@ -64,19 +65,14 @@ pub(super) enum ChangeJson {
     Delete,
 }
 
-/// The outcome of a step.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ScheduleBulkStep)]
-pub(super) struct BulkedJson {
-    /// Schedules of this step that meet the conditions.
-    matched: u64,
-    /// Schedules that were changed, or would be.
-    changed: u64,
-    /// Schedules that were left as they are: they are paused already, or not paused, or gone by now.
-    skipped: u64,
-    /// For the next step; absent after the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
+impl From<ChangeJson> for ScheduleChange {
+    fn from(json: ChangeJson) -> Self {
+        match json {
+            ChangeJson::Pause => Self::Pause,
+            ChangeJson::Resume => Self::Resume,
+            ChangeJson::Delete => Self::Delete,
+        }
+    }
 }
 
 /// Change many schedules
@@ -97,18 +93,9 @@ pub(super) struct BulkedJson {
 pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> Answer {
     let BulkJson { change, topic: Field(topic), filter, all, dry_run, limit, cursor } = json;
     let conditions = filter.conditions().map_err(|problem| problem.within("/filter"))?;
-    let is_all = all.unwrap_or_default();
-    if (conditions == ScheduleConditions::default()) != is_all {
-        let (pointer, detail) = if is_all {
-            ("/all", "give conditions or \"all\": true, not both")
-        } else {
-            (
-                "/filter",
-                "give a condition, for example {\"prefix\": \"tenant-7.\"}, or \"all\": true for all schedules of the topic",
-            )
-        };
-        return Err(Problem::at_pointer(pointer, detail));
-    }
+    let some = "give a condition, for example {\"prefix\": \"tenant-7.\"}, or \"all\": true for all schedules of the topic";
+    conditions_or_all(conditions != ScheduleConditions::default(), all, some)?;
+    let change = ScheduleChange::from(change);
     let list = page_conditions(&topic, &conditions);
     let after = id_of(&list.open(cursor)?)?;
     let schedules_max = limit.map_or(LIMIT_DEFAULT, Whole::narrow);
@@ -116,7 +103,7 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
     let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;
     let (mut matched, mut changed, mut end) = (0, 0, end_of(&page));
     for schedule in &page.schedules {
-        if change.changes(schedule) {
+        if change.changes(schedule.state.paused) {
             match carry_out(&caller, change, &topic, &schedule.name, dry_run.unwrap_or_default()).await {
                 Ok(is_changed) => changed += u64::from(is_changed),
                 Err(problem) if changed == 0 => return Err(problem),
@@ -132,21 +119,10 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
     ok(&BulkedJson { matched, changed, skipped: matched - changed, cursor: list.cursor(&end) })
 }
 
-impl ChangeJson {
-    /// True if a schedule is another one after the change.
-    fn changes(self, schedule: &ListedSchedule) -> bool {
-        match self {
-            Self::Pause => schedule.state.paused != Some(PausedBy::User),
-            Self::Resume => schedule.state.paused.is_some(),
-            Self::Delete => true,
-        }
-    }
-}
-
 /// Changes a schedule. Returns false if it is gone by now.
 async fn carry_out(
     caller: &Caller,
-    change: ChangeJson,
+    change: ScheduleChange,
     topic: &TopicName,
     name: &str,
     is_dry_run: bool,
@@ -157,9 +133,9 @@ async fn carry_out(
     caller.wait_for_turn().await;
     let (topic, name) = (topic.clone(), name.to_owned());
     let asked = match change {
-        ChangeJson::Pause => Asked::SchedulePause { topic, name },
-        ChangeJson::Resume => Asked::ScheduleResume { topic, name },
-        ChangeJson::Delete => Asked::ScheduleDelete { topic, name },
+        ScheduleChange::Pause => Asked::SchedulePause { topic, name },
+        ScheduleChange::Resume => Asked::ScheduleResume { topic, name },
+        ScheduleChange::Delete => Asked::ScheduleDelete { topic, name },
     };
     match caller.ask(asked).await {
         Ok(()) => Ok(true),

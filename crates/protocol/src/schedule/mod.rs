@@ -78,6 +78,28 @@ pub struct ScheduleConditions {
     pub next_before: Option<Millis>,
 }
 
+/// A change of a schedule that needs no more than its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScheduleChange {
+    /// It is forgotten; its jobs stay.
+    Delete,
+    /// It fires no more until it is resumed.
+    Pause,
+    /// It fires again.
+    Resume,
+}
+
+impl ScheduleChange {
+    /// True if a schedule that is paused like this is another one after the change.
+    pub fn changes(self, paused: Option<PausedBy>) -> bool {
+        match self {
+            Self::Delete => true,
+            Self::Pause => paused != Some(PausedBy::User),
+            Self::Resume => paused.is_some(),
+        }
+    }
+}
+
 /// Asks for a page of the schedules of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleList {

@@ -1,5 +1,7 @@
 //! PUSH and PUSHED.
 
+pub mod backfill;
+
 use std::num::NonZeroU128;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -10,7 +12,6 @@ use super::error::ErrorCode;
 use super::field::{Field, Subject, check_ttr, check_when};
 use super::layout::{frames, records};
 use super::response::PushResult;
-use super::schedule::{JobTemplate, ScheduleReport};
 use super::wire::{self, Reader, in_range, key_bytes, not_longer, some_not_more, when, when_fields};
 use adjourn_types::limits::PUSH_JOBS_MAX;
 use adjourn_types::{Attributes, IfExists, JobId, Key, Millis, TopicName, When};
@@ -60,28 +61,6 @@ pub struct NewJob {
 }
 
 impl NewJob {
-    /// How many jobs of a schedule are pushed together when a time that has passed is filled: small requests, which leave room for
-    /// others.
-    pub fn of_schedule_together(schedule: &ScheduleReport) -> usize {
-        const BYTES: usize = 256 << 10;
-        const JOB_BYTES: usize = 1 << 10;
-        (BYTES / (JOB_BYTES + schedule.template.body.len())).max(1)
-    }
-
-    /// The job of an instant of a schedule, due at once. If the topic has a job with its key, that one stays.
-    pub fn of_schedule(schedule: &ScheduleReport, name: &str, instant: Millis) -> Self {
-        let JobTemplate { priority, ttr_ms, attributes, body } = schedule.template.clone();
-        Self {
-            due: When::After(0),
-            priority,
-            ttr_ms,
-            if_exists: IfExists::Keep,
-            key: schedule.rules.key_of(name, instant),
-            attributes,
-            body,
-        }
-    }
-
     /// A job with the default priority and time to run, due at once.
     pub fn new(body: impl Into<Bytes>) -> Self {
         Self {
