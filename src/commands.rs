@@ -12,6 +12,8 @@ use crate::jobs::list::{self, CountArgs, ListArgs};
 use crate::jobs::push::{self, PushArgs};
 use crate::jobs::reserve::{self, ReserveArgs};
 use crate::jobs::settle::{self, BuryArgs, FinishArgs, ReleaseArgs, TouchArgs};
+use crate::jobs::why::{self, WhyArgs};
+use crate::topics::groups::{self, GroupCommand, GroupsArgs};
 use crate::topics::stats::{self, StatsArgs, TopicsArgs};
 use crate::topics::topic::{self, PauseArgs, PeekArgs, ResumeArgs, TopicCommand};
 
@@ -57,6 +59,13 @@ pub(super) enum ClientCommand {
     List(Box<ListArgs>),
     /// Count jobs by the same filter
     Count(Box<CountArgs>),
+    /// Say why a job is not running, or why a topic gives no job
+    Why(WhyArgs),
+    /// List the groups of a topic's jobs
+    Groups(GroupsArgs),
+    /// Change the weight of a group, pause or resume it
+    #[command(subcommand)]
+    Group(GroupCommand),
     /// List the topics with their counts
     Topics(TopicsArgs),
     /// Show the counts of the whole queue, and by topic
@@ -94,6 +103,9 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Topic(command) => topic::run(command),
         ClientCommand::List(args) => list::list(&args),
         ClientCommand::Count(args) => list::count(&args),
+        ClientCommand::Why(args) => why::run(args),
+        ClientCommand::Groups(args) => groups::list(&args),
+        ClientCommand::Group(command) => groups::run(command),
         ClientCommand::Topics(args) => stats::topics(&args),
         ClientCommand::Stats(args) => stats::stats(&args),
         ClientCommand::Connections(args) => clients::connections(&args),

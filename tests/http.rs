@@ -8,6 +8,7 @@ mod dialects;
 mod document;
 mod events;
 mod examples;
+mod groups;
 mod hostile;
 mod methods;
 mod mistakes;

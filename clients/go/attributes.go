@@ -27,8 +27,10 @@ type Attributes struct {
 	// PostponeMax bounds how long a job can be postponed.
 	PostponeMax time.Duration
 	// CreatedAt is the producer's own time.
-	CreatedAt         time.Time
-	FairnessKey       string
+	CreatedAt time.Time
+	// Group is the group in its topic that the job belongs to, such as a tenant: 1 to [limits.GroupBytesMax] bytes of UTF-8
+	// without control characters.
+	Group             string
 	ScheduleReference []byte
 	// Unknown are attributes of a newer version, as they came.
 	Unknown []UnknownAttribute
@@ -149,8 +151,8 @@ func (a *Attributes) toWire() (w wire.Attributes, err error) {
 	if a.AttemptsMax > 0 {
 		w.AttemptsMax = &a.AttemptsMax
 	}
-	if a.FairnessKey != "" {
-		w.FairnessKey = &a.FairnessKey
+	if a.Group != "" {
+		w.Group = &a.Group
 	}
 	w.DedupeRetentionMs = optionalMs(a.Retention)
 	w.PostponeMaxMs = optionalMs(a.PostponeMax)
@@ -190,8 +192,8 @@ func attributesOf(w *wire.Attributes) Attributes {
 		a.AttemptsMax = *w.AttemptsMax
 	}
 	a.Backoff = backoffOf(w.Backoff)
-	if w.FairnessKey != nil {
-		a.FairnessKey = *w.FairnessKey
+	if w.Group != nil {
+		a.Group = *w.Group
 	}
 	if w.DedupeRetentionMs != nil {
 		a.Retention = millis(*w.DedupeRetentionMs)

@@ -21,6 +21,8 @@ type Filter struct {
 	Buried                   BuriedReason
 	// Reason is a part of its last reason.
 	Reason string
+	// Group is the one that it belongs to.
+	Group string
 }
 
 func (f *Filter) toWire() (w wire.Filter, err error) {
@@ -62,6 +64,9 @@ func (f *Filter) toWire() (w wire.Filter, err error) {
 	}
 	if f.Reason != "" {
 		w.Reason = &f.Reason
+	}
+	if f.Group != "" {
+		w.Group = &f.Group
 	}
 	return w, nil
 }

@@ -65,7 +65,8 @@ func (c *call) repeatable() bool {
 func (c *call) isRead() bool {
 	switch c.req.(type) {
 	case *wire.Get, *wire.Peek, *wire.List, *wire.Count, *wire.Leases, *wire.Topics, *wire.Stats, *wire.Connections,
-		*wire.TopicShow, *wire.ClusterStatus, *wire.Ping, *wire.ScheduleShow, *wire.ScheduleList:
+		*wire.TopicShow, *wire.ClusterStatus, *wire.Ping, *wire.ScheduleShow, *wire.ScheduleList,
+		*wire.GroupList, *wire.Why, *wire.TopicWhy:
 		return true
 	}
 	return false

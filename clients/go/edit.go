@@ -8,7 +8,7 @@ import (
 
 // EditOption is one part of a job that [Client.Edit] changes. [Body], [Headers] and the options that begin with Without are
 // made for it. It also takes [IfVersion], and of the options of a push [Delay], [At], [Priority], [TTR], [Attempts],
-// [RetryBackoff], [ExpiresAfter], [ExpiresAt] and [Remember].
+// [RetryBackoff], [ExpiresAfter], [ExpiresAt], [Remember] and [Group].
 type EditOption interface {
 	edit(e *edit) error
 }
@@ -74,6 +74,9 @@ func WithoutRetryBackoff() EditOption { return without(wire.EditedBackoff) }
 
 // WithoutRemember takes away what [Remember] set: the topic's default counts, if it has one.
 func WithoutRemember() EditOption { return without(wire.EditedDedupeRetention) }
+
+// WithoutGroup takes the job out of its group.
+func WithoutGroup() EditOption { return without(wire.EditedGroup) }
 
 func without(part uint16) EditOption { return editFunc(func(e *edit) { e.removed |= part }) }
 

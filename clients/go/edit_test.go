@@ -61,11 +61,14 @@ func TestEachPartOfAnEditIsSentAlone(t *testing.T) {
 			Attributes: wire.Attributes{Backoff: &wire.Backoff{WaitsMs: []uint32{1000}}}}},
 		"a retention": {adjourn.Remember(time.Minute), fields{Edited: wire.EditedDedupeRetention,
 			Attributes: wire.Attributes{DedupeRetentionMs: &retention}}},
+		"a group": {adjourn.Group("ann"), fields{Edited: wire.EditedGroup,
+			Attributes: wire.Attributes{Group: pointer("ann")}}},
 		"without headers":   {adjourn.WithoutHeaders(), fields{Edited: wire.EditedHeaders}},
 		"without an expiry": {adjourn.WithoutExpiry(), fields{Edited: wire.EditedExpires}},
 		"without attempts":  {adjourn.WithoutAttempts(), fields{Edited: wire.EditedAttemptsMax}},
 		"without a backoff": {adjourn.WithoutRetryBackoff(), fields{Edited: wire.EditedBackoff}},
 		"without retention": {adjourn.WithoutRemember(), fields{Edited: wire.EditedDedupeRetention}},
+		"without a group":   {adjourn.WithoutGroup(), fields{Edited: wire.EditedGroup}},
 	}
 	q, edits := editor(t)
 	ctx, all := testContext(t), uint16(0)
@@ -88,7 +91,7 @@ func TestEachPartOfAnEditIsSentAlone(t *testing.T) {
 		}
 		all |= got.Edited
 	}
-	if all != wire.EditedDedupeRetention<<1-1 {
+	if all != wire.EditedGroup<<1-1 {
 		t.Errorf("only the parts %b can be edited", all)
 	}
 }
@@ -133,12 +136,13 @@ func TestWrongEditsAreNotSent(t *testing.T) {
 		"a policy for keys":     {adjourn.OnExisting(adjourn.Keep), adjourn.Priority(1)},
 		"a bound of postponing": {adjourn.PostponeMax(time.Hour)},
 		"one header":            {adjourn.WithHeader("a", "1")},
-		"an own option":         {adjourn.PushOption(func(j *adjourn.NewJob) { j.FairnessKey = "x" })},
+		"an own option":         {adjourn.PushOption(func(j *adjourn.NewJob) { j.Group = "x" })},
 		"no headers":            {adjourn.Headers()},
 		"an expiry at once":     {adjourn.ExpiresAfter(0)},
 		"no attempt":            {adjourn.Attempts(0)},
 		"no backoff":            {adjourn.RetryBackoff(nil)},
 		"no retention":          {adjourn.Remember(0)},
+		"no group":              {adjourn.Group("")},
 		"new and taken away":    {adjourn.Attempts(3), adjourn.WithoutAttempts()},
 		"the zero time":         {adjourn.At(time.Time{})},
 		"a negative delay":      {adjourn.Delay(-1)},
@@ -185,7 +189,7 @@ func testEdit(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client
 	q, ctx := dial(), testContext(t)
 	id := must[adjourn.JobID](t)(q.Push(ctx, "t", "old", adjourn.Delay(time.Hour), adjourn.Key("k"), adjourn.Priority(5),
 		adjourn.TTR(time.Minute), adjourn.WithHeader("a", "1"), adjourn.Attempts(3), adjourn.RetryBackoff(adjourn.FixedBackoff(time.Second)),
-		adjourn.ExpiresAfter(9*time.Hour), adjourn.Remember(time.Hour), func(j *adjourn.NewJob) { j.FairnessKey = "ann" }))
+		adjourn.ExpiresAfter(9*time.Hour), adjourn.Remember(time.Hour), adjourn.Group("ann")))
 	job := must[*adjourn.JobInfo](t)(q.Get(ctx, adjourn.ByID(id)))
 	if !job.EditedAt.IsZero() {
 		t.Errorf("it was edited at %v", job.EditedAt)
@@ -206,10 +210,12 @@ func testEdit(t *testing.T, dial func(options ...adjourn.Option) *adjourn.Client
 		{adjourn.Attempts(8), func(j *adjourn.JobInfo) { j.AttemptsMax = 8 }},
 		{adjourn.RetryBackoff(adjourn.ListBackoff(time.Minute)), func(j *adjourn.JobInfo) { j.Backoff = adjourn.ListBackoff(time.Minute) }},
 		{adjourn.Remember(time.Minute), func(j *adjourn.JobInfo) { j.Retention = time.Minute }},
+		{adjourn.Group("bob"), func(j *adjourn.JobInfo) { j.Group = "bob" }},
 		{adjourn.WithoutHeaders(), func(j *adjourn.JobInfo) { j.Headers = []adjourn.Header{typed} }},
 		{adjourn.WithoutExpiry(), func(j *adjourn.JobInfo) { j.ExpiresAt = time.Time{} }},
 		{adjourn.WithoutAttempts(), func(j *adjourn.JobInfo) { j.AttemptsMax = 25 }},
 		{adjourn.WithoutRemember(), func(j *adjourn.JobInfo) { j.Retention = 0 }},
+		{adjourn.WithoutGroup(), func(j *adjourn.JobInfo) { j.Group = "" }},
 	} {
 		before := job.Version
 		change := must[adjourn.Change](t)(q.Edit(ctx, adjourn.ByKey("t", "k"), one.edit, adjourn.IfVersion(before)))

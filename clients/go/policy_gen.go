@@ -71,6 +71,19 @@ type Policy struct {
 	// CallBackDelay: how long a job waits that a caller of php-delayqueue pushes without a time, up to
 	// limits.DelayMsMax.
 	CallBackDelay *time.Duration
+	// Fair: groups take turns. So they do with any of the settings below.
+	Fair bool
+	// GroupLeasesMax: most jobs of one group that are reserved at the same time, at least 1.
+	GroupLeasesMax *uint32
+	// GroupPerSecondMax: most jobs of one group that are delivered per second, 1 to limits.RatePerSecondMax.
+	GroupPerSecondMax *uint32
+	// GroupBurst: how many of them may be delivered at once, 1 to limits.RatePerSecondMax; without it a tenth of the
+	// rate, at least 1.
+	GroupBurst *uint32
+	// GroupOrder: `fifo`: one job of a group at a time, and the next one when that has ended.
+	GroupOrder *string
+	// GroupOnBury: with `fifo`, what a buried job means to those behind it: `block` (the default) or `continue`.
+	GroupOnBury *string
 }
 
 // Setting names a field of a [Policy].
@@ -106,6 +119,12 @@ const (
 	SettingCallBackLog         Setting = 26
 	SettingCallBackPaused      Setting = 27
 	SettingCallBackDelay       Setting = 28
+	SettingFair                Setting = 29
+	SettingGroupLeasesMax      Setting = 30
+	SettingGroupPerSecondMax   Setting = 31
+	SettingGroupBurst          Setting = 32
+	SettingGroupOrder          Setting = 33
+	SettingGroupOnBury         Setting = 34
 )
 
 func (p *Policy) toWire() (w wire.Settings, err error) {
@@ -171,6 +190,16 @@ func (p *Policy) toWire() (w wire.Settings, err error) {
 	if w.CallBackDelayMs, err = optionalMs64(p.CallBackDelay); err != nil {
 		return w, err
 	}
+	w.Fair = p.Fair
+	w.GroupLeasesMax = p.GroupLeasesMax
+	w.GroupPerSecondMax = p.GroupPerSecondMax
+	w.GroupBurst = p.GroupBurst
+	if w.GroupOrder, err = optionalText("GroupOrder", p.GroupOrder); err != nil {
+		return w, err
+	}
+	if w.GroupOnBury, err = optionalText("GroupOnBury", p.GroupOnBury); err != nil {
+		return w, err
+	}
 	return w, nil
 }
 
@@ -203,5 +232,11 @@ func policyOf(w *wire.Settings) (p Policy) {
 	p.CallBackLog = optionalDuration(w.CallBackLogMs)
 	p.CallBackPaused = w.CallBackPaused
 	p.CallBackDelay = optionalDuration(w.CallBackDelayMs)
+	p.Fair = w.Fair
+	p.GroupLeasesMax = w.GroupLeasesMax
+	p.GroupPerSecondMax = w.GroupPerSecondMax
+	p.GroupBurst = w.GroupBurst
+	p.GroupOrder = w.GroupOrder
+	p.GroupOnBury = w.GroupOnBury
 	return p
 }

@@ -111,6 +111,17 @@ func Remember(d time.Duration) PushOption {
 	return part(wire.EditedDedupeRetention, func(j *NewJob) { j.Retention = d })
 }
 
+// Group puts the job into a group of its topic, such as a tenant: 1 to [limits.GroupBytesMax] bytes of UTF-8 without control
+// characters. Groups take turns if the topic's [Policy] has one of the settings for groups, such as Fair.
+func Group(name string) PushOption {
+	return part(wire.EditedGroup, func(j *NewJob) {
+		j.Group = name
+		if name == "" {
+			j.err = usage("the group is empty: to take it away from a job, give Edit WithoutGroup")
+		}
+	})
+}
+
 // PostponeMax bounds how long pushes with [Postpone] can put the job off.
 func PostponeMax(d time.Duration) PushOption { return func(j *NewJob) { j.PostponeMax = d } }
 

@@ -186,6 +186,12 @@ var calls = map[string]func(t *testing.T, ctx context.Context, q *adjourn.Client
 	"CLUSTER_TRANSFER": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
 		q.TransferLeadership(ctx, 9)
 	},
+	"GROUP_SET": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
+		q.SetGroup(ctx, "t", "g", adjourn.GroupWeight(2))
+	},
+	"GROUP_LIST": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Groups(ctx, "t", "") },
+	"WHY":        func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.Why(ctx, adjourn.ByID(1)) },
+	"TOPIC_WHY":  func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.WhyTopic(ctx, "t") },
 	"SCHEDULE_SET": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
 		q.SetSchedule(ctx, "t", "s", adjourn.ScheduleRules{When: "@daily"}, adjourn.JobTemplate{})
 	},
@@ -269,6 +275,12 @@ var policies = map[string]struct {
 	"call_back_log_ms":      {adjourn.Policy{CallBackLog: pointer(time.Hour)}, adjourn.SettingCallBackLog},
 	"call_back_paused":      {adjourn.Policy{CallBackPaused: true}, adjourn.SettingCallBackPaused},
 	"call_back_delay_ms":    {adjourn.Policy{CallBackDelay: pointer(3 * time.Second)}, adjourn.SettingCallBackDelay},
+	"fair":                  {adjourn.Policy{Fair: true}, adjourn.SettingFair},
+	"group_leases_max":      {adjourn.Policy{GroupLeasesMax: pointer(uint32(2))}, adjourn.SettingGroupLeasesMax},
+	"group_per_second_max":  {adjourn.Policy{GroupPerSecondMax: pointer(uint32(40))}, adjourn.SettingGroupPerSecondMax},
+	"group_burst":           {adjourn.Policy{GroupBurst: pointer(uint32(5))}, adjourn.SettingGroupBurst},
+	"group_order":           {adjourn.Policy{GroupOrder: pointer("fifo")}, adjourn.SettingGroupOrder},
+	"group_on_bury":         {adjourn.Policy{GroupOnBury: pointer("continue")}, adjourn.SettingGroupOnBury},
 }
 
 // Each setting is set on a real server, shown again as it was set, and taken away.
@@ -331,7 +343,7 @@ var attributes = map[string]adjourn.PushOption{
 	"expires":             adjourn.ExpiresAfter(time.Hour),
 	"attempts_max":        adjourn.Attempts(3),
 	"backoff":             adjourn.RetryBackoff(adjourn.FixedBackoff(time.Second)),
-	"fairness_key":        func(j *adjourn.NewJob) { j.FairnessKey = "tenant" },
+	"group":               adjourn.Group("tenant"),
 	"dedupe_retention_ms": adjourn.Remember(time.Hour),
 	"created_at_ms":       func(j *adjourn.NewJob) { j.CreatedAt = time.UnixMilli(1_767_225_600_000) },
 	"schedule_reference":  func(j *adjourn.NewJob) { j.ScheduleReference = []byte{0, 255} },
@@ -381,6 +393,7 @@ var conditions = map[string]adjourn.Filter{
 	"attempts_max":  {AttemptsMax: pointer(uint32(2))},
 	"buried":        {Buried: adjourn.TooLate},
 	"reason":        {Reason: "no such address"},
+	"group":         {Group: "tenant"},
 }
 
 func TestEveryConditionCanBeAskedFor(t *testing.T) {

@@ -52,6 +52,10 @@ var schemaRequests = []named{
 	{"CLUSTER_ADD", 113, ""},
 	{"CLUSTER_REMOVE", 114, ""},
 	{"CLUSTER_TRANSFER", 115, ""},
+	{"GROUP_SET", 116, ""},
+	{"GROUP_LIST", 117, ""},
+	{"WHY", 118, ""},
+	{"TOPIC_WHY", 119, ""},
 	{"SCHEDULE_SET", 120, ""},
 	{"SCHEDULE_SHOW", 121, ""},
 	{"SCHEDULE_LIST", 122, ""},
@@ -66,7 +70,7 @@ var schemaAttributes = []named{
 	{"expires", 32_770, ""},
 	{"attempts_max", 32_771, ""},
 	{"backoff", 32_772, ""},
-	{"fairness_key", 5, ""},
+	{"group", 5, ""},
 	{"dedupe_retention_ms", 6, ""},
 	{"created_at_ms", 7, ""},
 	{"schedule_reference", 8, ""},
@@ -83,6 +87,7 @@ var schemaConditions = []named{
 	{"attempts_max", 7, ""},
 	{"buried", 8, ""},
 	{"reason", 9, ""},
+	{"group", 10, ""},
 }
 
 var schemaSettings = []named{
@@ -114,6 +119,12 @@ var schemaSettings = []named{
 	{"call_back_log_ms", 26, "SettingCallBackLog"},
 	{"call_back_paused", 27, "SettingCallBackPaused"},
 	{"call_back_delay_ms", 28, "SettingCallBackDelay"},
+	{"fair", 29, "SettingFair"},
+	{"group_leases_max", 30, "SettingGroupLeasesMax"},
+	{"group_per_second_max", 31, "SettingGroupPerSecondMax"},
+	{"group_burst", 32, "SettingGroupBurst"},
+	{"group_order", 33, "SettingGroupOrder"},
+	{"group_on_bury", 34, "SettingGroupOnBury"},
 }
 
 var schemaErrors = []named{
@@ -221,6 +232,10 @@ var schemaLimits = []named{
 	{"TOKEN_BYTES_MAX", 256, "TokenBytesMax"},
 	{"PEER_ADDRESS_BYTES_MAX", 255, "PeerAddressBytesMax"},
 	{"BACKOFF_LIST_MAX", 32, "BackoffListMax"},
+	{"GROUP_BYTES_MAX", 255, "GroupBytesMax"},
+	{"GROUP_WEIGHT_MAX", 1000, "GroupWeightMax"},
+	{"GROUPS_SET_MAX", 65_536, "GroupsSetMax"},
+	{"GROUPS_LISTED_MAX", 1000, "GroupsListedMax"},
 	{"SCHEDULE_NAME_BYTES_MAX", 255, "ScheduleNameBytesMax"},
 	{"SCHEDULE_WHEN_BYTES_MAX", 2048, "ScheduleWhenBytesMax"},
 	{"SCHEDULE_ZONE_BYTES_MAX", 64, "ScheduleZoneBytesMax"},

@@ -63,6 +63,8 @@ enum Unset {
     Backoff,
     /// How long the job is remembered
     Remember,
+    /// The group
+    Group,
     /// The time to run
     Ttr,
     /// The priority
@@ -78,6 +80,7 @@ impl Unset {
             Self::AttemptsMax => AttributeSet::ATTEMPTS_MAX,
             Self::Backoff => AttributeSet::BACKOFF,
             Self::Remember => AttributeSet::DEDUPE_RETENTION,
+            Self::Group => AttributeSet::GROUP,
             Self::Ttr | Self::Priority => AttributeSet::NONE,
         }
     }
@@ -99,6 +102,7 @@ impl EditArgs {
             (settings.attempts_max.is_some(), Unset::AttemptsMax),
             (settings.backoff.is_some(), Unset::Backoff),
             (settings.remember.is_some(), Unset::Remember),
+            (settings.group.is_some(), Unset::Group),
             (self.ttr.is_some(), Unset::Ttr),
             (self.priority.is_some(), Unset::Priority),
         ];

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::usage::whole;
 use adjourn_json::values::time_of_people;
-use adjourn_types::{BuryReason, Filter, JobState, Millis, States, TopicName};
+use adjourn_types::{BuryReason, Filter, GroupName, JobState, Millis, States, TopicName};
 
 /// The conditions that a job has to meet.
 #[derive(Clone, Debug, Args)]
@@ -39,6 +39,9 @@ pub(crate) struct FilterArgs {
     /// Jobs whose last reason contains this text
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// Jobs of this group
+    #[arg(long, value_name = "GROUP")]
+    group: Option<GroupName>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -85,6 +88,7 @@ impl FilterArgs {
                 Buried::Late => BuryReason::TooLate,
             }),
             reason: self.reason.clone(),
+            group: self.group.clone(),
         }
     }
 }

@@ -118,7 +118,7 @@ struct KickedJson {
 
 /// A job, unless there are conditions.
 #[derive(Debug, Args)]
-struct NamedArgs {
+pub(super) struct NamedArgs {
     /// The job's id as `adjourn push` prints it, or the topic of its key
     #[arg(value_name = "ID|TOPIC")]
     job: Option<String>,
@@ -201,6 +201,14 @@ pub(crate) fn kick(args: KickArgs) -> Result<(), Failure> {
 }
 
 impl NamedArgs {
+    /// The server, and the job if one is named.
+    pub(super) fn split(self) -> Result<(ServerArgs, Option<JobRef>), Failure> {
+        let Self { job, key, server } = self;
+        let Some(job) = job else { return Ok((server, None)) };
+        let (server, job) = JobArgs { job, key, server }.split()?;
+        Ok((server, Some(job)))
+    }
+
     /// The named job; only the server if jobs are selected by conditions.
     fn one(self, bulk: &BulkArgs) -> Result<Result<JobArgs, ServerArgs>, Failure> {
         let Self { job, key, server } = self;

@@ -8,3 +8,4 @@ pub(crate) mod list;
 pub(crate) mod push;
 pub(crate) mod reserve;
 pub(crate) mod settle;
+pub(crate) mod why;

@@ -53,7 +53,7 @@ fn late(rules: &ScheduleRules) -> [Given; 5] {
     ]
 }
 
-fn jobs(rules: &ScheduleRules, template: &JobTemplate) -> [Given; 8] {
+fn jobs(rules: &ScheduleRules, template: &JobTemplate) -> [Given; 9] {
     let JobTemplate { priority, ttr_ms, attributes, .. } = template;
     let policy = attributes.policy();
     let priority = (*priority != PRIORITY_UNSAID).then_some(priority);
@@ -66,6 +66,7 @@ fn jobs(rules: &ScheduleRules, template: &JobTemplate) -> [Given; 8] {
         ("remember", duration(Attributes::dedupe_retention_of(attributes.as_bytes()))),
         ("attempts-max", policy.attempts_max.map(|attempts| attempts.to_string())),
         ("backoff", policy.backoff.as_ref().map(backoff_text)),
+        ("group", Attributes::group_of(attributes.as_bytes()).map(str::to_owned)),
     ]
 }
 
@@ -93,8 +94,8 @@ fn headers(attributes: &Attributes) -> Vec<Setting> {
 
 /// Attributes for which there is no option: another client may have set them.
 fn unknown(attributes: &Attributes) -> Vec<Setting> {
-    const KNOWN: [u16; 5] =
-        [tag::HEADER, tag::EXPIRES, tag::ATTEMPTS_MAX, tag::BACKOFF, tag::DEDUPE_RETENTION];
+    const KNOWN: [u16; 6] =
+        [tag::HEADER, tag::EXPIRES, tag::ATTEMPTS_MAX, tag::BACKOFF, tag::DEDUPE_RETENTION, tag::GROUP];
     let unknown = attributes.iter().filter(|(found, _)| !KNOWN.contains(found));
     unknown.map(|(found, value)| (format!("attribute {found:#06x}").into(), hex(value))).collect()
 }
@@ -138,7 +139,7 @@ mod tests {
             ..ScheduleRules::default()
         };
         let builder = AttributesBuilder::default().header("b", "1").header("a", "2").header("b", "0");
-        let attributes = builder.raw(tag::FAIRNESS_KEY, b"ann".to_vec()).build().expect("valid");
+        let attributes = builder.group("ann").raw(900, b"ann".to_vec()).build().expect("valid");
         let template = JobTemplate { priority: PRIORITY_UNSAID, attributes, ..JobTemplate::default() };
         let found = settings(&rules, &template);
         let found: Vec<_> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -150,10 +151,11 @@ mod tests {
             "jitter=1m 30s",
             "missed=last",
             "overlap=skip",
+            "group=ann",
             "header a=2",
             "header b=1",
             "header b=0",
-            "attribute 0x0005=616e6e",
+            "attribute 0x0384=616e6e",
         ];
         assert_eq!(found, expected);
     }

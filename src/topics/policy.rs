@@ -108,6 +108,24 @@ pub(crate) struct SetArgs {
     /// Delay of jobs that a caller of php-delayqueue pushes without a time
     #[arg(long, value_name = "DURATION", value_parser = to(Setting::CallBackDelay), help_heading = "Call-backs")]
     call_back_delay: Option<PolicyChange>,
+    /// Let the groups of its jobs take turns
+    #[arg(long, value_name = "true", value_parser = to(Setting::Fair), help_heading = "Groups")]
+    fair: Option<PolicyChange>,
+    /// Most jobs of one group that can be reserved at the same time
+    #[arg(long, value_name = "N", value_parser = to(Setting::GroupLeasesMax), help_heading = "Groups")]
+    group_leases_max: Option<PolicyChange>,
+    /// Most jobs of one group to deliver per second
+    #[arg(long, value_name = "N", value_parser = to(Setting::GroupRate), help_heading = "Groups")]
+    group_rate: Option<PolicyChange>,
+    /// How many of them may be delivered at once; the default is a tenth of the rate
+    #[arg(long, value_name = "N", value_parser = to(Setting::GroupBurst), help_heading = "Groups")]
+    group_burst: Option<PolicyChange>,
+    /// fifo: one job of a group at a time, in order
+    #[arg(long, value_name = "fifo", value_parser = to(Setting::GroupOrder), help_heading = "Groups")]
+    group_order: Option<PolicyChange>,
+    /// With fifo, what a buried job means to those behind it; the default is block
+    #[arg(long, value_name = "block|continue", value_parser = to(Setting::GroupOnBury), help_heading = "Groups")]
+    group_on_bury: Option<PolicyChange>,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -180,6 +198,12 @@ impl SetArgs {
             &self.call_back_log,
             &self.call_back_paused,
             &self.call_back_delay,
+            &self.fair,
+            &self.group_leases_max,
+            &self.group_rate,
+            &self.group_burst,
+            &self.group_order,
+            &self.group_on_bury,
         ];
         let mut changes = PolicyChange::default();
         all.into_iter().flatten().for_each(|change| changes.add(change));

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod cert;
 pub(crate) mod commands;
+mod groups;
 mod mistakes;
 mod recover;
 mod schedules;

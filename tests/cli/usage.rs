@@ -51,6 +51,11 @@ fn every_command_has_a_help_with_an_example() {
     for command in &schedules {
         assert!(help_of(&["schedule", command]).contains("Example"), "adjourn schedule {command} --help");
     }
+    let groups = commands_of(&help_of(&["group"]));
+    assert_eq!(groups, ["set", "pause", "resume"]);
+    for command in &groups {
+        assert!(help_of(&["group", command]).contains("Example"), "adjourn group {command} --help");
+    }
     let benches = commands_of(&help_of(&["bench"]));
     assert_eq!(benches, ["push", "drain", "cycle", "late", "keys", "list", "churn"]);
     for bench in &benches {
@@ -61,7 +66,7 @@ fn every_command_has_a_help_with_an_example() {
 #[test]
 fn a_group_of_commands_shows_its_help_and_an_argument_that_is_no_text_is_named() {
     use std::os::unix::ffi::OsStrExt as _;
-    for group in [&[][..], &["topic"], &["schedule"], &["backup"], &["cluster"]] {
+    for group in [&[][..], &["topic"], &["group"], &["schedule"], &["backup"], &["cluster"]] {
         let output = adjourn(group).output().expect("the binary");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && errors.contains("Usage:"), "{group:?}: {errors}");

@@ -1,5 +1,6 @@
 //! The harness of the Rust client: commands on stdin, answers and events on stdout.
 
+mod groups;
 mod handler;
 mod operator;
 mod schedules;

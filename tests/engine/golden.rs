@@ -10,14 +10,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use adjourn_engine::{
-    Command, Engine, Entry, Grant, JobSelect, JobStore, JobTemplate, JobView, NewFiring, NewJob, NewSchedule,
-    Outcome, PushOutcome, Record, ScheduleView, Share, SkippedInstants, Tick, TopicOrder, TopicView,
+    Command, Engine, Entry, Grant, GroupChange, GroupView, JobSelect, JobStore, JobTemplate, JobView,
+    NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, ScheduleView, Share, SkippedInstants, Tick,
+    TopicOrder, TopicView,
 };
 use adjourn_types::limits::PRIORITY_DEFAULT;
 use adjourn_types::{
-    AttributesBuilder, Backoff, BackoffCurve, Fired, Firing, GroupId, IfExists, JobId, Late, LateAction,
-    Lease, Millis, Overlap, PolicyChange, ScheduleBefore, SessionId, SessionSecret, SkipReason, TopicPolicy,
-    When,
+    AttributesBuilder, Backoff, BackoffCurve, Fired, Firing, GroupId, GroupPolicy, IfExists, JobId, Late,
+    LateAction, Lease, Millis, OnBury, Overlap, PolicyChange, ScheduleBefore, SessionId, SessionSecret,
+    SkipReason, TopicPolicy, When,
 };
 
 use crate::kept_bodies::{KeptBodies, peek};
@@ -137,6 +138,14 @@ impl Written {
             },
             "stop" => Command::SchedulePause { schedule: self.schedule(), paused: true },
             "go" => Command::SchedulePause { schedule: self.schedule(), paused: false },
+            "group" => Command::GroupSet {
+                topic: self.word(0),
+                group: self.word(1),
+                change: GroupChange {
+                    weight: self.number("weight").map(|weight| u32::try_from(weight).expect("small")),
+                    paused: self.named.get("paused").map(|paused| paused == "yes"),
+                },
+            },
             "unschedule" => Command::ScheduleDelete { schedule: self.schedule() },
             other => panic!("no command {other:?}"),
         }
@@ -298,13 +307,16 @@ fn attributes(named: &BTreeMap<String, String>) -> Vec<u8> {
         };
         builder = builder.backoff(&Backoff { curve, jitter_percent: 0 });
     }
+    if let Some(group) = named.get("group") {
+        builder = builder.group(group);
+    }
     if let Some(max_ms) = named.get("cap") {
         builder = builder.postpone_max(max_ms.parse().expect("milliseconds"));
     }
     builder.build().expect("valid").as_bytes().to_vec()
 }
 
-/// Settings of a topic: `late=drop:500`.
+/// Settings of a topic: `late=drop:500`, `fair=yes`, `group-leases=2`, `group-rate=5`, `burst=2`, `order=fifo`, `on-bury=continue`.
 fn policy(named: &BTreeMap<String, String>) -> Vec<u8> {
     let late = named.get("late").and_then(|late| late.split_once(':')).map(|(then, after_ms)| {
         let then = match then {
@@ -314,7 +326,17 @@ fn policy(named: &BTreeMap<String, String>) -> Vec<u8> {
         };
         Late { after_ms: after_ms.parse().expect("milliseconds"), then }
     });
-    PolicyChange { set: TopicPolicy { late, ..TopicPolicy::default() }, ..PolicyChange::default() }.encode()
+    let number = |name: &str| named.get(name).map(|number| number.parse().expect("a number"));
+    let groups = GroupPolicy {
+        fair: named.contains_key("fair"),
+        leases_max: number("group-leases"),
+        per_second_max: number("group-rate"),
+        burst: number("burst"),
+        fifo: named.contains_key("order"),
+        on_bury: named.get("on-bury").map(|_| OnBury::Continue),
+    };
+    let set = TopicPolicy { late, groups, ..TopicPolicy::default() };
+    PolicyChange { set, ..PolicyChange::default() }.encode()
 }
 
 /// An engine that a script talks to.
@@ -456,6 +478,15 @@ impl Talk {
                 view.map_or_else(|| vec!["none".to_owned()], |view| tell_schedule(&view))
             }
             "tofire" => grouped(self.engine.schedules_to_fire().map(|schedule| schedule.to_string())),
+            "groups" => {
+                let topic = self.engine.topic_id(rest).expect("a topic");
+                self.engine.groups_after(topic, "", "").map(|group| tell_group(&group)).collect()
+            }
+            "why" => {
+                let Ok(view) = self.engine.job(&Written::parse(question).select(), &mut self.bodies);
+                let holds = view.map(|view| self.engine.holds_of_job(&view)).unwrap_or_default();
+                holds.iter().map(|hold| format!("{hold:?}")).collect()
+            }
             "topics" => self.engine.topics().map(|view| tell_topic(&view)).collect(),
             "sessions" => {
                 let live = self.engine.sessions().map(|view| {
@@ -514,6 +545,11 @@ fn tell_schedule(view: &ScheduleView) -> Vec<String> {
         }
     });
     [state].into_iter().chain(history).collect()
+}
+
+fn tell_group(view: &GroupView<'_>) -> String {
+    let GroupView { name, ready, reserved, weight, hold, .. } = view;
+    format!("{name} ready={ready} reserved={reserved} weight={weight} {hold:?}")
 }
 
 fn tell_topic(view: &TopicView<'_>) -> String {

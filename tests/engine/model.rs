@@ -5,6 +5,7 @@ mod bulk;
 mod commands;
 pub(crate) mod drawn;
 mod edits;
+pub(crate) mod groups;
 mod naive;
 mod policies;
 mod pushes;
@@ -14,7 +15,8 @@ pub(crate) mod steps;
 use std::collections::BTreeSet;
 
 use adjourn_engine::{
-    Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, TopicOrder, TopicView,
+    Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, StateMetadata, TopicOrder,
+    TopicView,
 };
 use adjourn_types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn_types::{
@@ -93,6 +95,23 @@ impl Both {
         applied
     }
 
+    /// Goes on with an engine that was restored from a checkpoint.
+    fn restore(&mut self) {
+        self.engine.begin_capture(|_| true);
+        let (metadata, mut jobs) = (self.engine.metadata(), Vec::new());
+        while !self.engine.capture(100, u64::MAX, |job| jobs.push(job)) {}
+        let mut restoring = StateMetadata::decode(&metadata.encode()).expect("it decodes").restore(0);
+        // Slots, and what follows from them, are others then.
+        for job in jobs.into_iter().rev() {
+            restoring.resident(job.saved, job.place).expect("it fits");
+        }
+        let restored = restoring.finish().expect("all jobs are there");
+        assert_eq!(restored.state_hash(), self.engine.state_hash());
+        assert_eq!(restored.metadata(), metadata);
+        self.engine = restored;
+        self.compare();
+    }
+
     fn compare_what_is_due(&mut self, stamp: u64) {
         let at = stamp.max(self.model.stamp);
         let mut due = Vec::new();
@@ -165,17 +184,16 @@ impl Both {
     }
 
     fn compare_topics(&mut self) {
+        let numbers = 0..self.model.topics.len();
+        let next: Vec<Option<_>> = numbers.clone().map(|number| self.model.next_of(number)).collect();
+        let peeks: Vec<_> = numbers.map(|number| self.model.peek(number)).collect();
         let count = |topic: usize, wanted: fn(&State) -> bool| {
             let of_topic = self.model.jobs.iter().filter(|job| job.topic == topic);
             of_topic.filter(|job| wanted(&job.state)).count() as u64
         };
-        let orders = |topic: usize| {
-            self.model.jobs.iter().filter(move |job| job.topic == topic).filter_map(|job| match job.state {
-                State::Ready { order } => Some((self.model.view(job.id).priority, order)),
-                _ => None,
-            })
-        };
-        for (number, topic) in self.model.topics.iter().enumerate() {
+        for ((number, topic), (next, peek_of)) in
+            self.model.topics.iter().enumerate().zip(next.iter().zip(peeks))
+        {
             let id = TopicId(u32::try_from(number).expect("few topics"));
             if topic.gone {
                 assert_eq!(self.engine.topic(id), None);
@@ -196,20 +214,26 @@ impl Both {
                 finished: topic.finished,
                 deleted: topic.deleted,
                 expired: topic.expired,
-                ready_since: orders(number).min().map(|turn| Millis(turn.1)),
+                ready_since: self.model.first_of(number).map(|rank| Millis(rank.1)),
             };
             assert_eq!(self.engine.topic(id), Some(view));
             assert_eq!(self.engine.topic_id(&topic.name), Some(id));
             let (now, ready) = (self.engine.stamp(), view.ready);
             let available = self.engine.available(id, 0, now);
             assert!(available <= ready, "{available} of {ready}");
-            assert_eq!(available > 0, ready > 0 && self.model.has_room(number), "{topic:?}");
+            assert_eq!(available > 0, next.is_some(), "{topic:?}");
             assert!(topic.rule.is_there() || topic.paused || available == ready);
             assert_eq!(self.engine.topic_bytes(id), self.model.bytes(number));
             let policy = Some(&topic.rule.policy).filter(|_| topic.rule.is_there());
             assert_eq!(self.engine.topic_policy(id), policy);
             let peeked = peek(&self.engine, id, &mut self.bodies);
-            assert_eq!(peeked.map(|view| view.id.0), self.model.peek(number));
+            assert_eq!(peeked.map(|view| view.id.0), peek_of);
+        }
+        for number in 0..self.model.topics.len() {
+            let id = TopicId(u32::try_from(number).expect("few topics"));
+            if self.model.topics.get(number).is_some_and(|topic| !topic.gone) {
+                self.model.compare_groups(&self.engine, number, id);
+            }
         }
         let there = self.model.topics.iter().filter(|topic| !topic.gone);
         assert_eq!(self.engine.topics().count(), there.count());
@@ -275,8 +299,11 @@ proptest! {
     #[test]
     fn the_engine_does_what_the_model_does(steps in drawn::steps()) {
         let mut both = Both::new();
-        for step in &steps {
+        for (nth, step) in steps.iter().enumerate() {
             both.step(step);
+            if nth % 5 == 4 {
+                both.restore();
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ fn filled(path: &str) -> String {
         ("{id}", "1"),
         ("{key}", "k"),
         ("{name}", "n"),
+        ("{group}", "g"),
         ("{lease}", "1-1"),
         ("{node}", "9"),
         ("{connection}", "9"),

@@ -18,6 +18,7 @@ fn routes(site: &Site) -> Vec<(String, BTreeSet<String>)> {
             ("{id}", "1"),
             ("{key}", "k"),
             ("{name}", "n"),
+            ("{group}", "g"),
             ("{topic}", "t"),
             ("{lease}", "1-1"),
             ("{node}", "9"),

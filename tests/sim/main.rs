@@ -170,24 +170,25 @@ fn repeats(seeds: Seeds, plan: impl Fn(u64) -> Plan) -> bool {
 
 #[test]
 fn every_invariant_holds() {
-    if repeats(seeds::NODE, |seed| Plan::drawn(seed).with_edits_and_schedules()) {
+    if repeats(seeds::NODE, |seed| Plan::drawn(seed).with_every_client()) {
         return;
     }
     let seeds = seeds::NODE.all();
-    let tally = all_hold(seeds.clone(), |seed| Plan::drawn(seed).with_edits_and_schedules());
+    let tally = all_hold(seeds.clone(), |seed| Plan::drawn(seed).with_every_client());
     println!("{tally:?}");
-    let Tally { brought_forward, not_started, firings, .. } = tally;
-    let often = brought_forward.min(not_started).min(firings / 10) >= seeds.end - seeds.start;
+    let Tally { brought_forward, not_started, firings, grouped, .. } = tally;
+    let often =
+        brought_forward.min(not_started).min(firings / 10).min(grouped / 10) >= seeds.end - seeds.start;
     assert!(often || !seeds::NODE.are_usual(&seeds), "too little has happened: {tally:?}");
 }
 
 #[test]
 fn every_invariant_holds_in_a_cluster() {
-    if repeats(seeds::CLUSTER, |seed| Plan::of_nodes(seed).with_edits_and_schedules()) {
+    if repeats(seeds::CLUSTER, |seed| Plan::of_nodes(seed).with_every_client()) {
         return;
     }
     let seeds = seeds::CLUSTER.all();
-    let tally = all_hold(seeds.clone(), |seed| Plan::of_nodes(seed).with_edits_and_schedules());
+    let tally = all_hold(seeds.clone(), |seed| Plan::of_nodes(seed).with_every_client());
     println!("{tally:?}");
     let (Tally { kicked, kicks_refused, .. }, runs) = (&tally, seeds.end - seeds.start);
     let often = kicked * 20 >= runs && kicks_refused * 60 >= runs;
@@ -206,11 +207,11 @@ fn a_power_cut_at_every_write_and_sync_loses_nothing() {
 
 #[test]
 fn every_invariant_holds_for_hours_with_spilled_jobs() {
-    if repeats(seeds::SLOW, |seed| Plan::slow(seed).with_edits_and_schedules()) {
+    if repeats(seeds::SLOW, |seed| Plan::slow(seed).with_every_client()) {
         return;
     }
     let seeds = seeds::SLOW.all();
-    let tally = all_hold(seeds.clone(), |seed| Plan::slow(seed).with_edits_and_schedules());
+    let tally = all_hold(seeds.clone(), |seed| Plan::slow(seed).with_every_client());
     println!("{tally:?}");
     let often = tally.each_at_least(seeds.end - seeds.start);
     assert!(often || !seeds::SLOW.are_usual(&seeds), "too little has happened: {tally:?}");
@@ -218,11 +219,11 @@ fn every_invariant_holds_for_hours_with_spilled_jobs() {
 
 #[test]
 fn every_invariant_holds_in_a_cluster_for_hours_with_spilled_jobs() {
-    if repeats(seeds::SLOW_CLUSTER, |seed| Plan::of_nodes_for_hours(seed).with_edits_and_schedules()) {
+    if repeats(seeds::SLOW_CLUSTER, |seed| Plan::of_nodes_for_hours(seed).with_every_client()) {
         return;
     }
     let seeds = seeds::SLOW_CLUSTER.all();
-    let tally = all_hold(seeds.clone(), |seed| Plan::of_nodes_for_hours(seed).with_edits_and_schedules());
+    let tally = all_hold(seeds.clone(), |seed| Plan::of_nodes_for_hours(seed).with_every_client());
     println!("{tally:?}");
     let Tally { installs, leaders, memory_refusals, .. } = tally;
     let runs = seeds.end - seeds.start;

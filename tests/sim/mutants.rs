@@ -92,6 +92,12 @@ pub(super) enum Mutant {
     FiringLeftOut,
     /// A schedule has pushed another job at its last instant each time that somebody looks.
     FiringRepeated,
+    /// On its way to the node, a `TOPIC_SET` loses its limit of leases of a group.
+    GroupLimitLost,
+    /// On its way to the node, a `TOPIC_SET` loses its order of the jobs of a group.
+    GroupOrderLost,
+    /// On its way to the node, a `GROUP_SET` asks for a much higher weight.
+    GroupWeightRaised,
     /// Strangers may do everything.
     StrangersMayAll,
     /// The driver says that one is connected who was not let in.
@@ -109,7 +115,7 @@ impl Mutant {
     }
 
     /// Every mutant, with its invariants: one of these must catch it.
-    pub(super) const ALL: [(Self, &'static [&'static str]); 24] = [
+    pub(super) const ALL: [(Self, &'static [&'static str]); 27] = [
         (Self::SyncsLie, &["starts", "acknowledged", "same log", "same state"]),
         (Self::PersistedTooSoon, &["acknowledged", "same log", "same state"]),
         (Self::LastEntryLost, &["acknowledged", "same log"]),
@@ -133,6 +139,9 @@ impl Mutant {
         (Self::ExpiredTooSoon, &["acknowledged"]),
         (Self::FiringLeftOut, &["firings"]),
         (Self::FiringRepeated, &["firings"]),
+        (Self::GroupLimitLost, &["group limits"]),
+        (Self::GroupOrderLost, &["group order"]),
+        (Self::GroupWeightRaised, &["group turns"]),
         (Self::StrangersMayAll, &["strangers"]),
     ];
 

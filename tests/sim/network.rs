@@ -34,6 +34,8 @@ pub(super) struct Link {
     pub(super) slow_us: Us,
 }
 
+/// A mutant makes a weight so much higher on its way to the node.
+const RAISED_BY: u32 = 20;
 /// A mutant holds requests back for this number of turns.
 const HELD_TURNS: u32 = 100;
 
@@ -261,6 +263,11 @@ impl World {
             (Mutant::SequenceLost, Request::Push(push)) => push.sequence = 0,
             (Mutant::ReasonLost, Request::Release { reason, .. } | Request::Bury { reason, .. }) => {
                 *reason = None;
+            }
+            (Mutant::GroupLimitLost, Request::TopicSet(set)) => set.change.set.groups.leases_max = None,
+            (Mutant::GroupOrderLost, Request::TopicSet(set)) => set.change.set.groups.fifo = false,
+            (Mutant::GroupWeightRaised, Request::GroupSet(set)) => {
+                set.weight = set.weight.map(|weight| weight * RAISED_BY);
             }
             (Mutant::SequenceLostElsewhere, Request::Push(push)) if elsewhere => push.sequence = 0,
             (Mutant::BodiesSwapped, Request::Push(Push { jobs, .. })) => {

@@ -34,6 +34,8 @@ pub(super) struct Plan {
     pub(super) readers: u64,
     /// Clients that keep schedules. As with edits, there are none in runs that were chosen for what they draw otherwise.
     pub(super) schedulers: u64,
+    /// Clients whose jobs belong to groups; as with schedules.
+    pub(super) tenants: u64,
     /// Clients that may do nothing, and ask for what others ask for. Others of their kind speak as nodes.
     pub(super) strangers: u64,
     /// Time that a message takes.
@@ -184,17 +186,22 @@ impl Plan {
     pub(super) fn with(self, mutant: Mutant) -> Self {
         let needs_strangers = matches!(mutant, Mutant::StrangersMayAll | Mutant::StrangersHeard);
         let needs_schedulers = matches!(mutant, Mutant::FiringLeftOut | Mutant::FiringRepeated);
+        let needs_tenants =
+            matches!(mutant, Mutant::GroupLimitLost | Mutant::GroupOrderLost | Mutant::GroupWeightRaised);
         Self {
             mutant,
             strangers: self.strangers.max(u64::from(needs_strangers)),
             schedulers: self.schedulers.max(u64::from(needs_schedulers)),
+            tenants: self.tenants.max(u64::from(needs_tenants)),
             ..self
         }
     }
 
-    /// The same one, in which operators edit jobs, and somebody keeps schedules.
-    pub(super) fn with_edits_and_schedules(self) -> Self {
-        Self { edits: true, schedulers: 1, ..self }
+    /// The same one, in which operators edit jobs, somebody keeps schedules, and in every second world somebody has jobs of
+    /// groups.
+    pub(super) fn with_every_client(self) -> Self {
+        let tenants = u64::from(self.seed.is_multiple_of(2));
+        Self { edits: true, schedulers: 1, tenants, ..self }
     }
 
     /// The same one with these strikes.
@@ -254,6 +261,7 @@ impl Plan {
             operators: 0,
             readers: 0,
             schedulers: 0,
+            tenants: 0,
             web_requests: u64::from(Random::new(seed).fork(0x5745_4252).percent(25)),
             strangers: u64::from(Random::new(seed).fork(0x5354_5247).percent(50)),
             network_us: (20, 300),

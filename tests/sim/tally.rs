@@ -8,6 +8,7 @@ use adjourn_replica::Notice;
 use adjourn_storage::ChunkState;
 use adjourn_types::{JobId, Key, Millis, TopicName};
 
+use super::clients::has_groups;
 use super::seen::{NodeId, Seen, When};
 
 /// Counts of one run, or of many.
@@ -75,6 +76,8 @@ pub(super) struct Tally {
     pub(super) not_started: u64,
     /// Firings of schedules, each counted as often as it was shown.
     pub(super) firings: u64,
+    /// Jobs of groups that were delivered.
+    pub(super) grouped: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -154,6 +157,7 @@ impl Teller {
                 for job in jobs {
                     self.at.remove(&job.lease.job);
                 }
+                tally.grouped += jobs.iter().filter(|job| has_groups(&job.topic)).count() as u64;
                 tally.weighed += if has_weights(request) { jobs.len() as u64 } else { 0 };
                 let were_spilled = jobs.iter().filter(|job| spilled.remove(&job.lease.job));
                 tally.spilled_delivered += were_spilled.count() as u64;
@@ -301,5 +305,6 @@ impl AddAssign<&Self> for Tally {
         self.brought_forward += other.brought_forward;
         self.not_started += other.not_started;
         self.firings += other.firings;
+        self.grouped += other.grouped;
     }
 }

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use adjourn_engine::{
-    BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, JobEdit, JobSelect, JobTemplate,
-    KeyedJob, NewFiring, NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
+    BulkChange, Command, Conditions, EditedRecord, Entry, EntryBuilder, GroupChange, JobEdit, JobSelect,
+    JobTemplate, KeyedJob, NewFiring, NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
 };
 use adjourn_storage::{
     DiskStorage, EntryKind, JournalSize, LogEntry, OpenOptions, PersistBatch, Recovered, Storage as _, Vote,
@@ -20,7 +20,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entry.
-const COMMANDS: usize = 32;
+const COMMANDS: usize = 33;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -303,6 +303,7 @@ fn of_many_jobs() -> Vec<Command<'static>> {
         attempts_max: None,
         buried: Some(BuryReason::AttemptsUsedUp),
         reason: Some("address"),
+        group: Some("ann"),
     };
     let bulk = |change| Command::Bulk {
         topic: Some(TOPIC),
@@ -314,6 +315,11 @@ fn of_many_jobs() -> Vec<Command<'static>> {
     let keyed = |job, key| KeyedJob { job, key };
     vec![
         Command::KickMany { topic: TOPIC, jobs_max: 1000 },
+        Command::GroupSet {
+            topic: TOPIC,
+            group: "ann",
+            change: GroupChange { weight: Some(300), paused: Some(true) },
+        },
         bulk(BulkChange::Reschedule { due: STAMP }),
         bulk(BulkChange::Delete),
         bulk(BulkChange::Kick),
@@ -363,5 +369,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::ScheduleFire { .. } => 29,
         Command::SchedulePause { .. } => 30,
         Command::ScheduleDelete { .. } => 31,
+        Command::GroupSet { .. } => 32,
     }
 }

@@ -163,6 +163,14 @@ const (
 	PeerAddressBytesMax = 255
 	// BackoffListMax: waits in a backoff list.
 	BackoffListMax = 32
+	// GroupBytesMax: longest name of a group.
+	GroupBytesMax = 255
+	// GroupWeightMax: greatest weight of a group.
+	GroupWeightMax = 1000
+	// GroupsSetMax: groups of one topic that have settings.
+	GroupsSetMax = 65_536
+	// GroupsListedMax: groups on one page of a list.
+	GroupsListedMax = 1000
 	// ScheduleNameBytesMax: longest name of a schedule.
 	ScheduleNameBytesMax = 255
 	// ScheduleWhenBytesMax: longest text that says when a schedule fires.

@@ -58,6 +58,7 @@ use Adjourn\Worker\WorkerOptions;
 /** What the conformance suite asks a client to do. */
 final class Commands
 {
+    use GroupCommands;
     use ScheduleCommands;
 
     private const CREDIT_BYTES = 8_388_608;
@@ -606,6 +607,7 @@ final class Commands
             $f['attempts_max'] ?? null,
             isset($f['buried']) ? BuriedReason::from($f['buried']) : null,
             $f['reason'] ?? null,
+            $f['group'] ?? null,
         );
     }
 
@@ -648,6 +650,7 @@ final class Commands
                 'attempts_max' => ['attemptsMax' => $attributes->attemptsMax],
                 'backoff' => ['backoff' => $attributes->backoff],
                 'dedupe_retention' => ['retentionMs' => $attributes->retentionMs],
+                'group' => ['group' => $attributes->group],
             };
         }
 

@@ -185,6 +185,25 @@ final class FrameJson
             Opcode::ClusterTransfer => [
                 'node' => U64::parse($j['node'] ?? '0'),
             ],
+            Opcode::GroupSet => [
+                'weight' => $j['weight'] ?? 0,
+                'pause' => $j['pause'] ?? 0,
+                'topic' => $j['topic'] ?? '',
+                'group' => $j['group'] ?? '',
+            ],
+            Opcode::GroupList => [
+                'groups_max' => $j['groups_max'] ?? 0,
+                'topic' => $j['topic'] ?? '',
+                'after' => $j['after'] ?? '',
+                'prefix' => $j['prefix'] ?? '',
+            ],
+            Opcode::Why => [
+                'ref' => self::referenceIn($j),
+            ],
+            Opcode::TopicWhy => [
+                'topic' => $j['topic'] ?? '',
+                'group' => $j['group'] ?? '',
+            ],
             Opcode::ScheduleSet => [
                 'topic' => $j['topic'] ?? '',
                 'name' => $j['name'] ?? '',
@@ -367,6 +386,13 @@ final class FrameJson
                 'feature_level' => $j['feature_level'] ?? 0,
                 'members' => array_map(self::nodeIn(...), $j['members'] ?? []),
             ],
+            Opcode::Groups => [
+                'after' => $j['after'] ?? '',
+                'groups' => array_map(self::groupStateIn(...), $j['groups'] ?? []),
+            ],
+            Opcode::Reasons => [
+                'reasons' => array_map(self::reasonIn(...), $j['reasons'] ?? []),
+            ],
             Opcode::Scheduled => [
                 'schedule' => U64::parse($j['schedule'] ?? '0'),
                 'version' => $j['version'] ?? 0,
@@ -530,7 +556,7 @@ final class FrameJson
                 'due_ms' => U64::toString($f['due_ms']),
                 'priority' => $f['priority'],
                 'ttr_ms' => $f['ttr_ms'],
-                'edited' => $f['edited'] & 511,
+                'edited' => $f['edited'] & 1023,
                 'due_kind' => $f['due_kind'],
                 ...self::referenceOut($f['ref']),
                 'attributes' => (object) self::attributesOut(AttributesCodec::decode($f['attributes'])),
@@ -577,6 +603,25 @@ final class FrameJson
             ],
             Opcode::ClusterTransfer => [
                 'node' => U64::toString($f['node']),
+            ],
+            Opcode::GroupSet => [
+                'weight' => $f['weight'],
+                'pause' => $f['pause'],
+                'topic' => $f['topic'],
+                'group' => $f['group'],
+            ],
+            Opcode::GroupList => [
+                'groups_max' => $f['groups_max'],
+                'topic' => $f['topic'],
+                'after' => $f['after'],
+                'prefix' => $f['prefix'],
+            ],
+            Opcode::Why => [
+                ...self::referenceOut($f['ref']),
+            ],
+            Opcode::TopicWhy => [
+                'topic' => $f['topic'],
+                'group' => $f['group'],
             ],
             Opcode::ScheduleSet => [
                 'topic' => $f['topic'],
@@ -759,6 +804,13 @@ final class FrameJson
                 'commit' => U64::toString($f['commit']),
                 'feature_level' => $f['feature_level'],
                 'members' => array_map(self::nodeOut(...), $f['members']),
+            ],
+            Opcode::Groups => [
+                'after' => $f['after'],
+                'groups' => array_map(self::groupStateOut(...), $f['groups']),
+            ],
+            Opcode::Reasons => [
+                'reasons' => array_map(self::reasonOut(...), $f['reasons']),
             ],
             Opcode::Scheduled => [
                 'schedule' => U64::toString($f['schedule']),
@@ -1263,6 +1315,54 @@ final class FrameJson
         ];
     }
 
+    private static function groupStateIn(array $j): array
+    {
+        return [
+            'ready' => U64::parse($j['ready'] ?? '0'),
+            'reserved' => U64::parse($j['reserved'] ?? '0'),
+            'oldest_ms' => U64::parse($j['oldest_ms'] ?? '0'),
+            'until_ms' => U64::parse($j['until_ms'] ?? '0'),
+            'weight' => $j['weight'] ?? 0,
+            'hold' => $j['hold'] ?? 0,
+            'paused' => $j['paused'] ?? 0,
+            'name' => $j['name'] ?? '',
+        ];
+    }
+
+    private static function groupStateOut(array $f): array
+    {
+        return [
+            'ready' => U64::toString($f['ready']),
+            'reserved' => U64::toString($f['reserved']),
+            'oldest_ms' => U64::toString($f['oldest_ms']),
+            'until_ms' => U64::toString($f['until_ms']),
+            'weight' => $f['weight'],
+            'hold' => $f['hold'],
+            'paused' => $f['paused'],
+            'name' => $f['name'],
+        ];
+    }
+
+    private static function reasonIn(array $j): array
+    {
+        return [
+            'why' => $j['why'] ?? 0,
+            'until_ms' => U64::parse($j['until_ms'] ?? '0'),
+            'jobs' => U64::parse($j['jobs'] ?? '0'),
+            'text' => $j['text'] ?? '',
+        ];
+    }
+
+    private static function reasonOut(array $f): array
+    {
+        return [
+            'why' => $f['why'],
+            'until_ms' => U64::toString($f['until_ms']),
+            'jobs' => U64::toString($f['jobs']),
+            'text' => $f['text'],
+        ];
+    }
+
     private static function scheduleStateIn(array $j): array
     {
         return [
@@ -1422,6 +1522,7 @@ final class FrameJson
                 7 => ['attempts_max', Tagged::number('V', $value)],
                 8 => ['buried', Tagged::number('C', $value)],
                 9 => ['reason', $value],
+                10 => ['group', $value],
                 default => ['', null],
             };
             $elements[$name] = $known;

@@ -18,6 +18,7 @@ from adjourn.protocol.numbers import (
     ERROR_CODES,
     FIRING_OUTCOMES,
     GOING_AWAY_REASONS,
+    HOLD_REASONS,
     JOB_STATES,
     LATE_ACTIONS,
     MEMBER_ROLES,
@@ -32,6 +33,7 @@ from adjourn.protocol.numbers import (
     ListOrder,
     Missed,
     Overlap,
+    PauseChange,
     PushOutcome,
     States,
     Step,
@@ -58,6 +60,8 @@ from adjourn.protocol.requests import (
     Finish,
     Get,
     Goodbye,
+    GroupList,
+    GroupSet,
     Hello,
     JobTemplate,
     Kick,
@@ -89,9 +93,11 @@ from adjourn.protocol.requests import (
     TopicDelete,
     TopicSet,
     TopicShow,
+    TopicWhy,
     Topics,
     Touch,
     Unsubscribe,
+    Why,
 )
 from adjourn.protocol.responses import (
     BackupData,
@@ -108,6 +114,8 @@ from adjourn.protocol.responses import (
     Error,
     Firing,
     GoingAway,
+    GroupState,
+    Groups,
     Job,
     JobReport,
     Jobs,
@@ -120,6 +128,8 @@ from adjourn.protocol.responses import (
     Pushed,
     PushedJob,
     QueueStats,
+    Reason,
+    Reasons,
     Reserved,
     Response,
     Schedule,
@@ -234,8 +244,8 @@ def attributes_json(one: Attributes) -> Json:
         found["attempts_max"] = one.attempts_max
     if one.backoff is not None:
         found["backoff"] = _backoff_json(one.backoff)
-    if one.fairness_key is not None:
-        found["fairness_key"] = one.fairness_key
+    if one.group is not None:
+        found["group"] = one.group
     if one.dedupe_retention_ms is not None:
         found["dedupe_retention_ms"] = str(one.dedupe_retention_ms)
     if one.created_at_ms is not None:
@@ -259,8 +269,8 @@ def attributes_of(found: Json) -> Attributes:
         values["attempts_max"] = found["attempts_max"]
     if "backoff" in found:
         values["backoff"] = _backoff_of(found["backoff"])
-    if "fairness_key" in found:
-        values["fairness_key"] = found["fairness_key"]
+    if "group" in found:
+        values["group"] = found["group"]
     if "dedupe_retention_ms" in found:
         values["dedupe_retention_ms"] = int(found["dedupe_retention_ms"])
     if "created_at_ms" in found:
@@ -294,6 +304,8 @@ def filter_json(one: Filter) -> Json:
         found["buried"] = int(one.buried)
     if one.reason is not None:
         found["reason"] = one.reason
+    if one.group is not None:
+        found["group"] = one.group
     return found
 
 
@@ -317,6 +329,8 @@ def filter_of(found: Json) -> Filter:
         values["buried"] = found["buried"]
     if "reason" in found:
         values["reason"] = found["reason"]
+    if "group" in found:
+        values["group"] = found["group"]
     return Filter(**values)
 
 
@@ -434,6 +448,30 @@ def settings_json(one: TopicPolicy) -> Json:
         found["call_back_delay_ms"] = None
     elif one.call_back_delay_ms is not None:
         found["call_back_delay_ms"] = str(one.call_back_delay_ms)
+    if isinstance(one.fair, Unset):
+        found["fair"] = None
+    elif one.fair is not None:
+        found["fair"] = one.fair
+    if isinstance(one.group_leases_max, Unset):
+        found["group_leases_max"] = None
+    elif one.group_leases_max is not None:
+        found["group_leases_max"] = one.group_leases_max
+    if isinstance(one.group_per_second_max, Unset):
+        found["group_per_second_max"] = None
+    elif one.group_per_second_max is not None:
+        found["group_per_second_max"] = one.group_per_second_max
+    if isinstance(one.group_burst, Unset):
+        found["group_burst"] = None
+    elif one.group_burst is not None:
+        found["group_burst"] = one.group_burst
+    if isinstance(one.group_order, Unset):
+        found["group_order"] = None
+    elif one.group_order is not None:
+        found["group_order"] = one.group_order
+    if isinstance(one.group_on_bury, Unset):
+        found["group_on_bury"] = None
+    elif one.group_on_bury is not None:
+        found["group_on_bury"] = one.group_on_bury
     return found
 
 
@@ -523,6 +561,24 @@ def settings_of(found: Json) -> TopicPolicy:
     if "call_back_delay_ms" in found:
         value = found["call_back_delay_ms"]
         values["call_back_delay_ms"] = UNSET if value is None else int(value)
+    if "fair" in found:
+        value = found["fair"]
+        values["fair"] = UNSET if value is None else value
+    if "group_leases_max" in found:
+        value = found["group_leases_max"]
+        values["group_leases_max"] = UNSET if value is None else value
+    if "group_per_second_max" in found:
+        value = found["group_per_second_max"]
+        values["group_per_second_max"] = UNSET if value is None else value
+    if "group_burst" in found:
+        value = found["group_burst"]
+        values["group_burst"] = UNSET if value is None else value
+    if "group_order" in found:
+        value = found["group_order"]
+        values["group_order"] = UNSET if value is None else value
+    if "group_on_bury" in found:
+        value = found["group_on_bury"]
+        values["group_on_bury"] = UNSET if value is None else value
     return TopicPolicy(**values)
 
 
@@ -867,6 +923,48 @@ def _node_of(found: Json) -> MemberReport:
         peer_address,
         client_address,
     )
+
+
+def _group_state_json(one: GroupState) -> Json:
+    return {
+        "ready": str(one.ready),
+        "reserved": str(one.reserved),
+        "oldest_ms": str(one.oldest_ms),
+        "until_ms": str(one.until_ms),
+        "weight": one.weight,
+        "hold": one.hold,
+        "paused": one.paused,
+        "name": one.name,
+    }
+
+
+def _group_state_of(found: Json) -> GroupState:
+    ready = int(found.get("ready", 0))
+    reserved = int(found.get("reserved", 0))
+    oldest_ms = int(found.get("oldest_ms", 0))
+    until_ms = int(found.get("until_ms", 0))
+    weight = int(found.get("weight", 0))
+    hold = int(found.get("hold", 0))
+    paused = int(found.get("paused", 0))
+    name = found.get("name", "")
+    return GroupState(ready, reserved, oldest_ms, until_ms, weight, HOLD_REASONS.get(hold, hold), paused, name)
+
+
+def _reason_json(one: Reason) -> Json:
+    return {
+        "why": one.why,
+        "until_ms": str(one.until_ms),
+        "jobs": str(one.jobs),
+        "text": one.text,
+    }
+
+
+def _reason_of(found: Json) -> Reason:
+    why = int(found.get("why", 0))
+    until_ms = int(found.get("until_ms", 0))
+    jobs = int(found.get("jobs", 0))
+    text_ = found.get("text", "")
+    return Reason(HOLD_REASONS.get(why, why), until_ms, jobs, text_)
 
 
 def _schedule_state_json(one: ScheduleState) -> Json:
@@ -1367,7 +1465,8 @@ def _edit_json(one: Edit) -> Json:
         | bool(one.edits_expires) << 5
         | bool(one.edits_attempts_max) << 6
         | bool(one.edits_backoff) << 7
-        | bool(one.edits_dedupe_retention) << 8,
+        | bool(one.edits_dedupe_retention) << 8
+        | bool(one.edits_group) << 9,
         "due_kind": one.due_kind,
         **ref_json(one.job),
         "attributes": attributes_json(one.attributes),
@@ -1399,6 +1498,7 @@ def _edit_of(found: Json) -> Edit:
         bool(edited & 64),
         bool(edited & 128),
         bool(edited & 256),
+        bool(edited & 512),
         DueKind(due_kind),
         ref,
         attributes,
@@ -1587,6 +1687,64 @@ def _cluster_transfer_json(one: ClusterTransfer) -> Json:
 def _cluster_transfer_of(found: Json) -> ClusterTransfer:
     node = int(found.get("node", 0))
     return ClusterTransfer(node)
+
+
+def _group_set_json(one: GroupSet) -> Json:
+    return {
+        "weight": one.weight,
+        "pause": one.pause,
+        "topic": one.topic,
+        "group": one.group,
+    }
+
+
+def _group_set_of(found: Json) -> GroupSet:
+    weight = int(found.get("weight", 0))
+    pause = int(found.get("pause", 0))
+    topic = found.get("topic", "")
+    group = found.get("group", "")
+    return GroupSet(weight, PauseChange(pause), topic, group)
+
+
+def _group_list_json(one: GroupList) -> Json:
+    return {
+        "groups_max": one.groups_max,
+        "topic": one.topic,
+        "after": one.after,
+        "prefix": one.prefix,
+    }
+
+
+def _group_list_of(found: Json) -> GroupList:
+    groups_max = int(found.get("groups_max", 0))
+    topic = found.get("topic", "")
+    after = found.get("after", "")
+    prefix = found.get("prefix", "")
+    return GroupList(groups_max, topic, after, prefix)
+
+
+def _why_json(one: Why) -> Json:
+    return {
+        **ref_json(one.job),
+    }
+
+
+def _why_of(found: Json) -> Why:
+    ref = ref_of(found)
+    return Why(ref)
+
+
+def _topic_why_json(one: TopicWhy) -> Json:
+    return {
+        "topic": one.topic,
+        "group": one.group,
+    }
+
+
+def _topic_why_of(found: Json) -> TopicWhy:
+    topic = found.get("topic", "")
+    group = found.get("group", "")
+    return TopicWhy(topic, group)
 
 
 def _schedule_set_json(one: ScheduleSet) -> Json:
@@ -2170,6 +2328,30 @@ def _cluster_report_of(found: Json) -> ClusterReport:
     return ClusterReport(node, cluster_id, leader, term, last, commit, feature_level, members)
 
 
+def _groups_json(one: Groups) -> Json:
+    return {
+        "after": one.after,
+        "groups": [_group_state_json(item) for item in one.groups],
+    }
+
+
+def _groups_of(found: Json) -> Groups:
+    after = found.get("after", "")
+    groups = tuple(_group_state_of(group) for group in found.get("groups", ()))
+    return Groups(after, groups)
+
+
+def _reasons_json(one: Reasons) -> Json:
+    return {
+        "reasons": [_reason_json(item) for item in one.reasons],
+    }
+
+
+def _reasons_of(found: Json) -> Reasons:
+    reasons = tuple(_reason_of(reason) for reason in found.get("reasons", ()))
+    return Reasons(reasons)
+
+
 def _scheduled_json(one: Scheduled) -> Json:
     return {
         "schedule": str(one.schedule),
@@ -2349,6 +2531,10 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "CLUSTER_ADD": _cluster_add_json,
     "CLUSTER_REMOVE": _cluster_remove_json,
     "CLUSTER_TRANSFER": _cluster_transfer_json,
+    "GROUP_SET": _group_set_json,
+    "GROUP_LIST": _group_list_json,
+    "WHY": _why_json,
+    "TOPIC_WHY": _topic_why_json,
     "SCHEDULE_SET": _schedule_set_json,
     "SCHEDULE_SHOW": _schedule_show_json,
     "SCHEDULE_LIST": _schedule_list_json,
@@ -2379,6 +2565,8 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "BACKUP_READY": _backup_ready_json,
     "BACKUP_DATA": _backup_data_json,
     "CLUSTER_REPORT": _cluster_report_json,
+    "GROUPS": _groups_json,
+    "REASONS": _reasons_json,
     "SCHEDULED": _scheduled_json,
     "SCHEDULE": _schedule_json,
     "SCHEDULES": _schedules_json,
@@ -2430,6 +2618,10 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "CLUSTER_ADD": _cluster_add_of,
     "CLUSTER_REMOVE": _cluster_remove_of,
     "CLUSTER_TRANSFER": _cluster_transfer_of,
+    "GROUP_SET": _group_set_of,
+    "GROUP_LIST": _group_list_of,
+    "WHY": _why_of,
+    "TOPIC_WHY": _topic_why_of,
     "SCHEDULE_SET": _schedule_set_of,
     "SCHEDULE_SHOW": _schedule_show_of,
     "SCHEDULE_LIST": _schedule_list_of,
@@ -2460,6 +2652,8 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "BACKUP_READY": _backup_ready_of,
     "BACKUP_DATA": _backup_data_of,
     "CLUSTER_REPORT": _cluster_report_of,
+    "GROUPS": _groups_of,
+    "REASONS": _reasons_of,
     "SCHEDULED": _scheduled_of,
     "SCHEDULE": _schedule_of,
     "SCHEDULES": _schedules_of,

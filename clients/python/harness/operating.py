@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Any
 
 import adjourn
-from adjourn import BulkChange, Job, ListedSchedule, Missed, Overlap, PausedReason, Queue, Schedule, UsageError
+from adjourn import BulkChange, GroupState, Job, ListedSchedule, Missed, Overlap, PausedReason, Queue, Reason, Schedule, UsageError
 from adjourn.conditions import Where
 from harness import frames
 from harness.frames import Json, b64
@@ -151,6 +151,23 @@ class Operating:
     async def do_schedule_run(self, command: Json) -> Json:
         return {"job": str(await self._clients[command["client"]].schedule_run(**_schedule_ref(command)))}
 
+    async def do_group_set(self, command: Json) -> Json:
+        options: dict[str, Any] = {name: command[name] for name in ("weight", "paused") if name in command}
+        await self._clients[command["client"]].group_set(command["topic"], command["group"], **options)
+        return {}
+
+    async def do_group_list(self, command: Json) -> Json:
+        queue = self._clients[command["client"]]
+        found = queue.groups(command["topic"], prefix=command.get("prefix", ""))
+        return {"groups": [_shown_group(one) async for one in found]}
+
+    async def do_why(self, command: Json) -> Json:
+        return _reasons(await self._clients[command["client"]].why(**job_ref(command)))
+
+    async def do_topic_why(self, command: Json) -> Json:
+        queue = self._clients[command["client"]]
+        return _reasons(await queue.topic_why(command["topic"], command.get("group")))
+
 
 def enum_name(value: Any) -> str:
     """The name of a choice, in lower case."""
@@ -216,6 +233,22 @@ def _shown_schedule(one: Schedule | ListedSchedule) -> Json:
     }
 
 
+def _shown_group(one: GroupState) -> Json:
+    return {
+        "name": one.name,
+        "ready": str(one.ready),
+        "reserved": str(one.reserved),
+        "weight": one.weight,
+        "paused": bool(one.paused),
+        "hold": enum_name(one.hold),
+    }
+
+
+def _reasons(found: Sequence[Reason]) -> Json:
+    shown = [{"why": enum_name(one.why), "jobs": str(one.jobs), "until_ms": str(one.until_ms)} for one in found]
+    return {"reasons": shown}
+
+
 def _states(totals: adjourn.Totals) -> Json:
     return {name: str(getattr(totals, name)) for name in _STATES}
 
@@ -240,6 +273,7 @@ def _parts(command: Json) -> Any:
         "attempts_max": {"attempts_max": attributes.attempts_max},
         "backoff": {"backoff": attributes.backoff},
         "dedupe_retention": {"remember": _duration(attributes.dedupe_retention_ms)},
+        "group": {"group": attributes.group},
     }
     if expires is not None and expires.is_at:
         options["expires"] = {"expires_at": _moment(str(expires.ms))}
@@ -264,6 +298,7 @@ _CONDITIONS: dict[str, Callable[[Any], Any]] = {
     "attempts_max": int,
     "buried": adjourn.BuriedReason,
     "reason": str,
+    "group": str,
 }
 
 

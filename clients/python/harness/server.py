@@ -21,6 +21,7 @@ from adjourn.protocol.numbers import (
     ListOrder,
     Missed,
     Overlap,
+    PauseChange,
     States,
     Step,
     WhichPaused,
@@ -46,6 +47,8 @@ from adjourn.protocol.requests import (
     Finish,
     Get,
     Goodbye,
+    GroupList,
+    GroupSet,
     Hello,
     JobTemplate,
     Kick,
@@ -77,9 +80,11 @@ from adjourn.protocol.requests import (
     TopicDelete,
     TopicSet,
     TopicShow,
+    TopicWhy,
     Topics,
     Touch,
     Unsubscribe,
+    Why,
 )
 from adjourn.protocol.responses import (
     BackupData,
@@ -95,6 +100,8 @@ from adjourn.protocol.responses import (
     Done,
     Error,
     GoingAway,
+    GroupState,
+    Groups,
     Job,
     JobReport,
     Jobs,
@@ -106,6 +113,8 @@ from adjourn.protocol.responses import (
     Pong,
     Pushed,
     QueueStats,
+    Reason,
+    Reasons,
     Reserved,
     Response,
     Schedule,
@@ -168,6 +177,9 @@ _DISCONNECT = struct.Struct("<QB")
 _EDIT = struct.Struct("<QIIHB")
 _ERROR = struct.Struct("<HBBIB")
 _FIRING = struct.Struct("<QQQQQB")
+_GROUP_LIST = struct.Struct("<IB")
+_GROUP_SET = struct.Struct("<IBB")
+_GROUP_STATE = struct.Struct("<QQQQIBBB")
 _HELLO = struct.Struct("<4sHHIIQ16sB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
 _JOB_2 = struct.Struct("<QQQQQH")
@@ -186,6 +198,7 @@ _PONG = struct.Struct("<QQ")
 _PUSH = struct.Struct("<QB")
 _PUSH_RESULT = struct.Struct("<BHQ")
 _QUEUE_STATS = struct.Struct("<QQIIIQQ16s")
+_REASON = struct.Struct("<BQQH")
 _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QI")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
@@ -236,6 +249,8 @@ def decode_filter(data: bytes) -> Filter:
             found["buried"] = BURIED_REASONS[exactly(U8, value)]
         elif tag == 9:
             found["reason"] = value.decode()
+        elif tag == 10:
+            found["group"] = value.decode()
         else:
             raise MalformedFrame(f"a filter has the unknown condition {tag}")
     return Filter(**found)
@@ -498,6 +513,7 @@ def _read_edit(data: bytes) -> Edit:
         bool(edited & 64),
         bool(edited & 128),
         bool(edited & 256),
+        bool(edited & 512),
         DueKind(due_kind),
         ref,
         attributes,
@@ -602,6 +618,46 @@ def _read_cluster_remove(data: bytes) -> ClusterRemove:
 def _read_cluster_transfer(data: bytes) -> ClusterTransfer:
     (node,) = U64.unpack_from(data)
     return ClusterTransfer(node)
+
+
+def _read_group_set(data: bytes) -> GroupSet:
+    weight, pause, topic_length = _GROUP_SET.unpack_from(data)
+    topic, at = text_at(data, 6, topic_length)
+    (group_length,) = U8.unpack_from(data, at)
+    at += 1
+    group, _ = text_at(data, at, group_length)
+    check_range("weight", weight, 0, 1_000)
+    check_topic(topic)
+    return GroupSet(weight, PauseChange(pause), topic, group)
+
+
+def _read_group_list(data: bytes) -> GroupList:
+    groups_max, topic_length = _GROUP_LIST.unpack_from(data)
+    topic, at = text_at(data, 5, topic_length)
+    (after_length,) = U8.unpack_from(data, at)
+    at += 1
+    after, at = text_at(data, at, after_length)
+    (prefix_length,) = U8.unpack_from(data, at)
+    at += 1
+    prefix, _ = text_at(data, at, prefix_length)
+    check_range("groups_max", groups_max, 1, 1_000)
+    check_topic(topic)
+    return GroupList(groups_max, topic, after, prefix)
+
+
+def _read_why(data: bytes) -> Why:
+    ref, _ = ref_at(data, 0)
+    return Why(ref)
+
+
+def _read_topic_why(data: bytes) -> TopicWhy:
+    (topic_length,) = U8.unpack_from(data)
+    topic, at = text_at(data, 1, topic_length)
+    (group_length,) = U8.unpack_from(data, at)
+    at += 1
+    group, _ = text_at(data, at, group_length)
+    check_topic(topic)
+    return TopicWhy(topic, group)
 
 
 def _read_schedule_set(data: bytes) -> ScheduleSet:
@@ -853,6 +909,21 @@ def _write_node(one: MemberReport, parts: list[bytes]) -> None:
         )
     )
     parts += (peer_address, client_address)
+
+
+def _write_group_state(one: GroupState, parts: list[bytes]) -> None:
+    name = text(one.name)
+    parts.append(
+        _GROUP_STATE.pack(
+            one.ready, one.reserved, one.oldest_ms, one.until_ms, one.weight, one.hold, one.paused, len(name)
+        )
+    )
+    parts.append(name)
+
+
+def _write_reason(one: Reason, parts: list[bytes]) -> None:
+    text_ = text(one.text)
+    parts += (_REASON.pack(one.why, one.until_ms, one.jobs, len(text_)), text_)
 
 
 def _write_listed_schedule(one: ListedSchedule, parts: list[bytes]) -> None:
@@ -1112,6 +1183,20 @@ def _write_cluster_report(one: ClusterReport, parts: list[bytes]) -> None:
         _write_node(member, parts)
 
 
+def _write_groups(one: Groups, parts: list[bytes]) -> None:
+    after = text(one.after)
+    parts += (U8.pack(len(after)), after)
+    parts.append(LIST_HEAD.pack(39, len(one.groups)))
+    for group in one.groups:
+        _write_group_state(group, parts)
+
+
+def _write_reasons(one: Reasons, parts: list[bytes]) -> None:
+    parts.append(LIST_HEAD.pack(19, len(one.reasons)))
+    for reason in one.reasons:
+        _write_reason(reason, parts)
+
+
 def _write_scheduled(one: Scheduled, parts: list[bytes]) -> None:
     parts.append(_SCHEDULED.pack(one.schedule, one.version, one.next_ms))
 
@@ -1223,6 +1308,10 @@ REQUEST_READERS: dict[int, Callable[[bytes], Request]] = {
     0x71: _read_cluster_add,
     0x72: _read_cluster_remove,
     0x73: _read_cluster_transfer,
+    0x74: _read_group_set,
+    0x75: _read_group_list,
+    0x76: _read_why,
+    0x77: _read_topic_why,
     0x78: _read_schedule_set,
     0x79: _read_schedule_show,
     0x7A: _read_schedule_list,
@@ -1255,6 +1344,8 @@ RESPONSE_WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0xE0: _write_backup_ready,
     0xE1: _write_backup_data,
     0xF0: _write_cluster_report,
+    0xF5: _write_groups,
+    0xF6: _write_reasons,
     0xF8: _write_scheduled,
     0xF9: _write_schedule,
     0xFA: _write_schedules,

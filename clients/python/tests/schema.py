@@ -48,6 +48,10 @@ REQUESTS = [
     "CLUSTER_ADD",
     "CLUSTER_REMOVE",
     "CLUSTER_TRANSFER",
+    "GROUP_SET",
+    "GROUP_LIST",
+    "WHY",
+    "TOPIC_WHY",
     "SCHEDULE_SET",
     "SCHEDULE_SHOW",
     "SCHEDULE_LIST",
@@ -63,7 +67,7 @@ ATTRIBUTES = [
     "expires",
     "attempts_max",
     "backoff",
-    "fairness_key",
+    "group",
     "dedupe_retention_ms",
     "created_at_ms",
     "schedule_reference",
@@ -81,6 +85,7 @@ CONDITIONS = [
     "attempts_max",
     "buried",
     "reason",
+    "group",
 ]
 """What a filter can ask for."""
 
@@ -113,6 +118,12 @@ SETTINGS = [
     "call_back_log_ms",
     "call_back_paused",
     "call_back_delay_ms",
+    "fair",
+    "group_leases_max",
+    "group_per_second_max",
+    "group_burst",
+    "group_order",
+    "group_on_bury",
 ]
 """What a topic can decide."""
 
@@ -222,6 +233,10 @@ LIMITS: dict[str, int] = {
     "TOKEN_BYTES_MAX": 256,
     "PEER_ADDRESS_BYTES_MAX": 255,
     "BACKOFF_LIST_MAX": 32,
+    "GROUP_BYTES_MAX": 255,
+    "GROUP_WEIGHT_MAX": 1_000,
+    "GROUPS_SET_MAX": 65_536,
+    "GROUPS_LISTED_MAX": 1_000,
     "SCHEDULE_NAME_BYTES_MAX": 255,
     "SCHEDULE_WHEN_BYTES_MAX": 2_048,
     "SCHEDULE_ZONE_BYTES_MAX": 64,

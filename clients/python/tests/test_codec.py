@@ -21,12 +21,16 @@ from adjourn.protocol.responses import (
     Delivered,
     Done,
     Error,
+    Groups,
+    GroupState,
     Job,
     JobReport,
     Jobs,
     Pong,
     Pushed,
     PushedJob,
+    Reason,
+    Reasons,
     Reserved,
     Response,
     Welcome,
@@ -183,7 +187,8 @@ def test_an_unknown_outcome_of_a_push_costs_this_job_alone() -> None:
 
 def test_states_and_reasons_of_a_newer_server_are_shown_as_numbers() -> None:
     shown_job = JobReport(id=42, state=9, topic="t", buried=7)
-    for message in (Changed(42, 1, 9), Job(shown_job), Jobs(b"", (shown_job,))):
+    groups, reasons = Groups("", (GroupState(hold=200, name="ann"),)), Reasons((Reason(200, text="newer"),))
+    for message in (Changed(42, 1, 9), Job(shown_job), Jobs(b"", (shown_job,)), groups, reasons):
         assert decode_response(frame_of(bytes_of(message))) == message
 
 
@@ -218,7 +223,7 @@ def test_numbers_and_texts_that_do_not_fit_are_refused() -> None:
 def test_attributes_filters_and_policies_survive() -> None:
     attributes = Attributes((("a", "b"), ("a", "ü")), attempts_max=5, backoff=Backoff("list", (1, 2), 10), others=((900, b"x"),))
     assert Attributes.decode(attributes.encode()) == attributes
-    chosen = Filter("t", due_from_ms=1 << 63, key_prefix=b"\xff", reason="ü", attempts_max=0)
+    chosen = Filter("t", due_from_ms=1 << 63, key_prefix=b"\xff", reason="ü", attempts_max=0, group="ü")
     assert decode_filter(chosen.encode()) == chosen
     policy = TopicPolicy(1, late=Late(5, LateAction.BURY), dead_letters=UNSET, remember_ms=9)
     assert TopicPolicy.decode(policy.encode()) == policy

@@ -102,13 +102,13 @@ def test_the_traces_of_the_readme(server: Node) -> None:
     assert " > ".join(trail) == wanted
 
 
-@pytest.mark.parametrize("call", ["topic_set", "schedule_set"])
-def test_the_policies_and_schedules_of_the_readme(server: Node, call: str) -> None:
-    (block,) = [block for block in blocks("README.md") if call in block]
+@pytest.mark.parametrize("option", ["call_back_rate", "group_set", "schedule_set"])
+def test_the_policies_groups_and_schedules_of_the_readme(server: Node, option: str) -> None:
+    (block,) = [block for block in blocks("README.md") if option in block]
     program = "\n".join(
         [
             "import asyncio, adjourn",
-            "from adjourn import UNSET, Missed, Overlap, TopicPolicy",
+            "from adjourn import UNSET, Missed, NewJob, Overlap, States, TopicPolicy",
             "async def main():",
             f"    async with adjourn.connect('{server.url}') as q:",
             textwrap.indent(block, "        "),

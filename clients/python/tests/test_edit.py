@@ -29,6 +29,7 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
     "attempts_max": [{"attempts_max": 3}, {"attempts_max": None}],
     "backoff": [{"backoff": adjourn.backoff.fixed(1)}, {"backoff": None}],
     "dedupe_retention": [{"remember": 5}, {"remember": None}],
+    "group": [{"group": "ann"}, {"group": None}],
 }
 """The options that change each part."""
 
@@ -58,6 +59,7 @@ def test_parts_are_encoded_as_in_a_push() -> None:
         attempts_max=3,
         backoff=adjourn.backoff.fixed(2),
         remember=60,
+        group="ann",
     )
     assert edited(made) == PARTS
     assert (made.due_ms, made.due_kind, made.priority, made.ttr_ms) == (1_500, DueKind.AFTER, 7, 60_000)
@@ -68,12 +70,13 @@ def test_parts_are_encoded_as_in_a_push() -> None:
         attempts_max=3,
         backoff=Backoff("fixed", (2_000,)),
         dedupe_retention_ms=60_000,
+        group="ann",
     )
     assert request(at=AT).due_ms == AT_MS and request(at=AT).due_kind is DueKind.AT
 
 
 def test_none_takes_a_part_away() -> None:
-    made = request(priority=None, ttr=None, headers=None, expires_after=None, attempts_max=None, backoff=None, remember=None)
+    made = request(priority=None, ttr=None, headers=None, expires_after=None, attempts_max=None, backoff=None, remember=None, group=None)
     assert (made.priority, made.ttr_ms) == (PRIORITY_UNSAID, 0)
     assert made.attributes == Attributes()
     assert request(expires_after=5, expires_at=None).attributes.expires == Expiry(False, 5_000)
@@ -103,6 +106,7 @@ def test_the_content_type_goes_with_the_body() -> None:
         ({"headers": {"a": "x" * 1_024}}, "at most 1024 bytes"),
         ({"priority": "high"}, "cannot be written"),
         ({"remember": "5"}, "seconds or a timedelta"),
+        ({"group": ""}, "a group has 1 to 255 bytes"),
     ],
 )
 def test_a_wrong_edit_is_refused(parts: dict[str, Any], says: str) -> None:

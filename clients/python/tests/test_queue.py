@@ -484,8 +484,8 @@ async def test_a_job_that_was_not_started_waits_without_an_attempt(url: str, top
 async def test_what_else_a_job_carries_arrives(url: str, topic: str) -> None:
     async with adjourn.connect(url) as q:
         made = datetime(2026, 1, 2, tzinfo=timezone.utc)
-        await q.push(topic, created_at=made, schedule_reference=b"\x00daily", fairness_key="ann")
+        await q.push(topic, created_at=made, schedule_reference=b"\x00daily", group="ann")
         (job,) = await q.reserve(topic)
         attributes = job.attributes
         assert attributes.created_at_ms == int(made.timestamp() * 1000)
-        assert (attributes.schedule_reference, attributes.fairness_key) == (b"\x00daily", "ann")
+        assert (attributes.schedule_reference, attributes.group) == (b"\x00daily", "ann")

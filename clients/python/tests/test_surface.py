@@ -34,14 +34,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "expires": {"expires_after": 5},
     "attempts_max": {"attempts_max": 3},
     "backoff": {"backoff": adjourn.backoff.fixed(1)},
-    "fairness_key": {"fairness_key": "ann"},
+    "group": {"group": "ann"},
     "dedupe_retention_ms": {"remember": 5},
     "created_at_ms": {"created_at": NOW},
     "schedule_reference": {"schedule_reference": b"daily"},
     "postpone_max_ms": {"postpone_max": 5},
 }
 """The options of a push that give a job each attribute."""
-EDITED = ("headers", "expires", "attempts_max", "backoff", "dedupe_retention_ms")
+EDITED = ("headers", "expires", "attempts_max", "backoff", "group", "dedupe_retention_ms")
 """The attributes that an edit can change."""
 CONDITIONS: dict[str, dict[str, Any]] = {
     "topic": {"topic": "t"},
@@ -53,10 +53,11 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "attempts_max": {"attempts_max": 1},
     "buried": {"buried": adjourn.BuriedReason.TOO_LATE},
     "reason": {"reason": "no"},
+    "group": {"group": "ann"},
 }
 """The arguments of a list that make each condition."""
-LONG_LISTS = {"CONNECTIONS.after", "LEASES.after", "SCHEDULE_LIST.after"}
-"""Fields that are sent only for the second page, of 256 connections or schedules, or 1,024 leases."""
+LONG_LISTS = {"CONNECTIONS.after", "GROUP_LIST.after", "LEASES.after", "SCHEDULE_LIST.after"}
+"""Fields that are sent only for the second page, of 256 connections or schedules, 1,000 groups, or 1,024 leases."""
 RULES: dict[str, Any] = {
     "zone": "Europe/Berlin",
     "dst": adjourn.Dst.LITERAL,
@@ -119,6 +120,10 @@ async def _use(q: Queue, topic: str) -> None:
     await anext(steps)
     await anext(q.bulk(BulkChange.MOVE, to=f"{topic}-2", topic=topic))
     await call(q.topic_set(topic, TopicPolicy(priority=5)))
+    await call(q.group_set(topic, "ann", weight=5, paused=True))
+    await first(q.groups(topic, prefix="a"))
+    await call(q.why(topic=topic, key="none"))
+    await call(q.topic_why(topic, "ann"))
     for name in ("pause", "resume", "topic_show", "topic_delete"):
         await call(getattr(q, name)(topic))
     scheduled = f"{topic}-4"

@@ -17,10 +17,12 @@ import {
   editOf,
   errorJson,
   filterOf,
+  groupJson,
   milliseconds,
   newJob,
   policyJson,
   policyOf,
+  reasonJson,
   scheduleJson,
   scheduleOf,
   schedulesOf,
@@ -261,6 +263,17 @@ const commands = {
   schedule_resume: (command) => done(client(command).resumeSchedule(command.topic, command.name)),
   schedule_delete: (command) => done(client(command).deleteSchedule(command.topic, command.name)),
   schedule_run: async (command) => ({ job: String(await client(command).runSchedule(command.topic, command.name)) }),
+
+  group_set: (command) => done(client(command).setGroup(command.topic, command.group, defined({ weight: command.weight, paused: command.paused }))),
+
+  async group_list(command) {
+    const groups = [];
+    for await (const one of client(command).groups(command.topic, defined({ prefix: command.prefix }))) groups.push(groupJson(one));
+    return { groups };
+  },
+
+  why: async (command) => ({ reasons: (await client(command).why(refOf(command))).map(reasonJson) }),
+  topic_why: async (command) => ({ reasons: (await client(command).whyTopic(command.topic, defined({ group: command.group }))).map(reasonJson) }),
 
   async cancel({ command }) {
     const { controller, jobs } = named(reserves, command);

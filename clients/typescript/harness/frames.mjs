@@ -17,7 +17,7 @@ export const ATTRIBUTES = elements([
   ['expires', 'expires', EXPIRY],
   ['attempts_max', 'attemptsMax', NUMBER],
   ['backoff', 'backoff', BACKOFF],
-  ['fairness_key', 'fairnessKey', TEXT],
+  ['group', 'group', TEXT],
   ['dedupe_retention_ms', 'dedupeRetentionMs', WIDE],
   ['created_at_ms', 'createdAtMs', WIDE],
   ['schedule_reference', 'scheduleReference', BYTES],
@@ -35,6 +35,7 @@ export const FILTER = elements([
   ['attempts_max', 'attemptsMax', NUMBER],
   ['buried', 'buried', NUMBER],
   ['reason', 'reason', TEXT],
+  ['group', 'group', TEXT],
 ]);
 
 export const SETTINGS = elements([
@@ -66,6 +67,12 @@ export const SETTINGS = elements([
   ['call_back_log_ms', 'callBackLogMs', WIDE],
   ['call_back_paused', 'callBackPaused', FLAG],
   ['call_back_delay_ms', 'callBackDelayMs', WIDE],
+  ['fair', 'fair', FLAG],
+  ['group_leases_max', 'groupLeasesMax', NUMBER],
+  ['group_per_second_max', 'groupPerSecondMax', NUMBER],
+  ['group_burst', 'groupBurst', NUMBER],
+  ['group_order', 'groupOrder', TEXT],
+  ['group_on_bury', 'groupOnBury', TEXT],
 ]);
 
 const NEW_JOB = object([
@@ -219,6 +226,22 @@ const JOB_TEMPLATE = object([
   ['attributes', 'attributes', ATTRIBUTES],
   ['body', 'body', BYTES],
 ]);
+const GROUP_STATE = object([
+  ['ready', 'ready', WIDE],
+  ['reserved', 'reserved', WIDE],
+  ['oldest_ms', 'oldestMs', WIDE],
+  ['until_ms', 'untilMs', WIDE],
+  ['weight', 'weight', NUMBER],
+  ['hold', 'hold', NUMBER],
+  ['paused', 'paused', NUMBER],
+  ['name', 'name', TEXT],
+]);
+const REASON = object([
+  ['why', 'why', NUMBER],
+  ['until_ms', 'untilMs', WIDE],
+  ['jobs', 'jobs', WIDE],
+  ['text', 'text', TEXT],
+]);
 const SCHEDULE_STATE = object([
   ['schedule', 'schedule', WIDE],
   ['next_ms', 'nextMs', WIDE],
@@ -365,6 +388,20 @@ export const REQUESTS = {
   CLUSTER_ADD: fields([['address', 'address', TEXT]]),
   CLUSTER_REMOVE: fields([['node', 'node', WIDE]]),
   CLUSTER_TRANSFER: fields([['node', 'node', WIDE]]),
+  GROUP_SET: fields([
+    ['weight', 'weight', NUMBER],
+    ['pause', 'pause', NUMBER],
+    ['topic', 'topic', TEXT],
+    ['group', 'group', TEXT],
+  ]),
+  GROUP_LIST: fields([
+    ['groups_max', 'groupsMax', NUMBER],
+    ['topic', 'topic', TEXT],
+    ['after', 'after', TEXT],
+    ['prefix', 'prefix', TEXT],
+  ]),
+  WHY: fields([['ref', 'reference', REFERENCE]]),
+  TOPIC_WHY: fields([['topic', 'topic', TEXT], ['group', 'group', TEXT]]),
   SCHEDULE_SET: fields([
     ['topic', 'topic', TEXT],
     ['name', 'name', TEXT],
@@ -502,6 +539,8 @@ export const RESPONSES = {
     ['feature_level', 'featureLevel', NUMBER],
     ['members', 'members', list(NODE)],
   ]),
+  GROUPS: fields([['after', 'after', TEXT], ['groups', 'groups', list(GROUP_STATE)]]),
+  REASONS: fields([['reasons', 'reasons', list(REASON)]]),
   SCHEDULED: fields([['schedule', 'schedule', WIDE], ['version', 'version', NUMBER], ['next_ms', 'nextMs', WIDE]]),
   SCHEDULE: fields([
     ['state', 'state', SCHEDULE_STATE],

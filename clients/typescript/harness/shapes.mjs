@@ -102,7 +102,7 @@ export function bulkChange({ change, to, ...due }) {
 
 /** The parts of an edit. One that `edited` names and that has no value is taken away. */
 export function editOf({ edited, delay_ms, at_ms, priority = null, ttr_ms: ttrMs = null, body, attributes }) {
-  const { headers = [], expires, attemptsMax = null, backoff, dedupeRetentionMs } = ATTRIBUTES.from(attributes);
+  const { headers = [], expires, attemptsMax = null, backoff, group = null, dedupeRetentionMs } = ATTRIBUTES.from(attributes);
   const options = {
     due: dueOf({ delay_ms, at_ms }),
     priority: { priority },
@@ -112,6 +112,7 @@ export function editOf({ edited, delay_ms, at_ms, priority = null, ttr_ms: ttrMs
     expires: expires?.kind === 1 ? { expiresAt: expires.ms } : { expiresAfterMs: expires ? Number(expires.ms) : null },
     attempts_max: { attemptsMax },
     backoff: { backoff: backoff ? backoffOf(backoff) : null },
+    group: { group },
     dedupe_retention: { rememberMs: dedupeRetentionMs === undefined ? null : Number(dedupeRetentionMs) },
   };
   return Object.assign({}, ...edited.map((part) => options[part]));
@@ -158,6 +159,14 @@ export function schedulesOf({ prefix, paused, next_before_ms: nextBeforeMs }) {
 
 export function scheduleJson({ name, version, rules, paused, next }) {
   return { name, version, when: rules.when, paused, next_ms: timeJson(next) };
+}
+
+export function groupJson({ name, ready, reserved, weight, isPaused, hold }) {
+  return { name, ready: String(ready), reserved: String(reserved), weight, paused: isPaused, hold: hold ?? 'next' };
+}
+
+export function reasonJson({ why, jobs, until }) {
+  return { why, jobs: String(jobs), until_ms: timeJson(until) };
 }
 
 export const timeJson = (time) => String(time?.getTime() ?? 0);

@@ -33,6 +33,8 @@ export interface JobEdit {
   attemptsMax?: number | null;
   /** `null`: the default of the topic or the server. */
   backoff?: JobBackoff | null;
+  /** The group in its topic that it belongs to. `null`: none. */
+  group?: string | null;
   /** How long the queue remembers the job, and so its key, after FINISH. `null`: the topic's default, or not at all. */
   rememberMs?: number | null;
 }
@@ -48,6 +50,7 @@ const PART_OF_OPTION = {
   expiresAt: EDITED.expires,
   attemptsMax: EDITED.attemptsMax,
   backoff: EDITED.backoff,
+  group: EDITED.group,
   rememberMs: EDITED.dedupeRetention,
 } as const satisfies Names<JobEdit>;
 

@@ -3,7 +3,7 @@
 import { UsageError } from './errors.js';
 import { BURY_REASONS, type BuryReason, type JobState } from './job.js';
 import { onlyKnown, type Names } from './known.js';
-import { checkTopic } from './new-job.js';
+import { checkGroup, checkTopic } from './new-job.js';
 import { utf8 } from './protocol/bytes.js';
 import { STATE_NAMES } from './protocol/choices.js';
 import type { FilterValue } from './protocol/messages.js';
@@ -22,6 +22,8 @@ export interface JobFilter {
   buried?: BuryReason;
   /** The last reason contains this text. */
   reason?: string;
+  /** They belong to this group, of any topic, or of `topic`. */
+  group?: string;
 }
 
 const CONDITIONS: Names<JobFilter> = {
@@ -34,6 +36,7 @@ const CONDITIONS: Names<JobFilter> = {
   attemptsMax: true,
   buried: true,
   reason: true,
+  group: true,
 };
 
 /** An unknown condition is refused: without it, the others would choose more jobs. */
@@ -53,6 +56,7 @@ export function filterValue(filter: JobFilter): FilterValue {
     ...(filter.attemptsMax !== undefined && { attemptsMax: filter.attemptsMax }),
     ...(filter.buried !== undefined && { buried: place(BURY_REASONS, filter.buried) + 1 }),
     ...(reason !== undefined && { reason }),
+    ...(filter.group !== undefined && { group: checkGroup(filter.group) }),
   };
 }
 

@@ -19,6 +19,7 @@ export type { IfExists, JobOptions, NamedHeaders, NewJob } from './new-job.js';
 export type { JobBackoff } from './backoff.js';
 export type { JobEdit } from './edit.js';
 export type { JobFilter } from './filter.js';
+export type { GroupChange, GroupInfo, GroupsOptions, HoldReason, Why, WhyTopicOptions } from './groups.js';
 export type {
   Fired,
   Firing,

@@ -6,7 +6,7 @@ import type { PushOptions } from './client.js';
 import { UsageError } from './errors.js';
 import { onlyKnown, type Names } from './known.js';
 import { utf8Bytes } from './protocol/bytes.js';
-import { keyFault, topicFault } from './protocol/checks.js';
+import { groupFault, keyFault, topicFault } from './protocol/checks.js';
 import { DUE_KIND, IF_EXISTS, IF_EXISTS_NAMES } from './protocol/choices.js';
 import { ATTRIBUTES } from './protocol/elements.js';
 import { HEADERS_BYTES_MAX, PRIORITY_UNSAID, TTR_MS_MAX, TTR_MS_MIN } from './protocol/limits.js';
@@ -38,6 +38,11 @@ export interface JobOptions {
   /** After so many failed attempts it is buried. */
   attemptsMax?: number;
   backoff?: JobBackoff;
+  /**
+   * The group in its topic that the job belongs to, such as a tenant: 1 to 255 bytes, no control characters. Groups take turns if the topic
+   * has `fair` or a setting `group...`; else a group means nothing.
+   */
+  group?: string;
   /** How long the queue remembers the job, and so its key, after FINISH. */
   rememberMs?: number;
   /** With `ifExists: 'postpone'`: due at the latest so long after the first push. */
@@ -59,6 +64,7 @@ const SETS_ATTRIBUTES = [
   'expiresAt',
   'attemptsMax',
   'backoff',
+  'group',
   'rememberMs',
   'postponeMaxMs',
   'createdAt',
@@ -76,6 +82,7 @@ const JOB_OPTIONS: Names<JobOptions> = {
   expiresAt: true,
   attemptsMax: true,
   backoff: true,
+  group: true,
   rememberMs: true,
   postponeMaxMs: true,
   createdAt: true,
@@ -145,6 +152,7 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: N
     ...(job.expiresAt !== undefined && { expires: { kind: DUE_KIND.at, ms: instantMs('expiresAt', job.expiresAt) } }),
     ...(job.attemptsMax !== undefined && { attemptsMax: job.attemptsMax }),
     ...(job.backoff !== undefined && { backoff: backoffValue(job.backoff) }),
+    ...(job.group !== undefined && { group: checkGroup(job.group) }),
     ...(job.rememberMs !== undefined && { dedupeRetentionMs: BigInt(durationMs('rememberMs', job.rememberMs)) }),
     ...(job.postponeMaxMs !== undefined && { postponeMaxMs: BigInt(durationMs('postponeMaxMs', job.postponeMaxMs)) }),
     ...(job.createdAt !== undefined && { createdAtMs: instantMs('createdAt', job.createdAt) }),
@@ -203,8 +211,8 @@ function headersOf(what: string, headers: NamedHeaders): [string, string][] {
 /** The headers of attributes as they stand on the wire. */
 function wireHeaders(attributes: Attributes | undefined): readonly Header[] {
   if (attributes === undefined) return [];
-  const { headers = [], fairnessKey = '' } = onlyKnown('attributes', attributes, ATTRIBUTES);
-  if (typeof fairnessKey !== 'string') throw new UsageError('attributes.fairnessKey must be a text');
+  const { headers = [], group } = onlyKnown('attributes', attributes, ATTRIBUTES);
+  if (group !== undefined) checkGroup(group);
   const isPair = (one: unknown) => Array.isArray(one) && one.length === 2 && one.every((text) => typeof text === 'string');
   if (!Array.isArray(headers) || !headers.every(isPair)) {
     throw new UsageError("attributes.headers must be a list of pairs: write [['name', 'text']], or the option headers: { name: 'text' }");
@@ -236,4 +244,10 @@ export function checkKey(key: string): string {
   const fault = typeof key === 'string' ? keyFault(key) : 'a key is a text';
   if (fault) throw new UsageError(`${JSON.stringify(key)}: ${fault}`);
   return key;
+}
+
+export function checkGroup(group: string): string {
+  const fault = typeof group === 'string' ? groupFault(group) : 'a group is a text';
+  if (fault) throw new UsageError(`${JSON.stringify(group)}: ${fault}`);
+  return group;
 }

@@ -1,5 +1,5 @@
 /**
- * What looks after the queue: shows, changes and counts jobs, topics and schedules. Nothing here holds a lease, and no job is pushed but by a schedule.
+ * What looks after the queue: shows, changes and counts jobs, topics, groups and schedules. Nothing here holds a lease, and no job is pushed but by a schedule.
  */
 
 import { editFields, type JobEdit } from './edit.js';
@@ -7,11 +7,23 @@ import type { CallOptions } from './engine/interfaces.js';
 import type { KeyToCancel } from './engine/repeat.js';
 import { UsageError } from './errors.js';
 import { filterValue, type JobFilter } from './filter.js';
+import {
+  groupChange,
+  groupConditions,
+  groupInfo,
+  holdReason,
+  whyTopicFields,
+  type GroupChange,
+  type GroupInfo,
+  type GroupsOptions,
+  type HoldReason,
+  type WhyTopicOptions,
+} from './groups.js';
 import { jobInfo, stateOf, type JobInfo, type JobRef, type JobState, type Unknown } from './job.js';
 import { onlyKnown, type Names } from './known.js';
 import { checkKey, checkTopic } from './new-job.js';
 import { CHANGE_NAMES, DISCONNECT_OPTIONS, DUE_KIND, JOB_KIND, LIST_MARKS, ORDER_NAMES, PAGE_MARKS, STEP } from './protocol/choices.js';
-import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, SCHEDULES_LISTED_MAX } from './protocol/limits.js';
+import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, GROUPS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, SCHEDULES_LISTED_MAX } from './protocol/limits.js';
 import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
 import { connectionInfo, queueStats, topicCounts, topicSettings, type ConnectionInfo, type QueueStats, type TopicCounts, type TopicSettings } from './reports.js';
 import {
@@ -112,6 +124,11 @@ export abstract class OperatorCalls {
       if (error instanceof NotFoundError) return null;
       throw error;
     }
+  }
+
+  /** Why a job is not running: the reasons, what counts first before the others; never none. A `NotFoundError` if there is no such job. */
+  async why(job: JobRef, options: CallOptions = {}): Promise<HoldReason[]> {
+    return (await this.ask('WHY', { reference: referenceOf(job) }, 'REASONS', options)).reasons.map(holdReason);
   }
 
   /** Removes a job, whatever its state. By key, a lost answer ends with `OutcomeUnknownError`; that of `cancel` does not. */
@@ -265,6 +282,33 @@ export abstract class OperatorCalls {
   /** Deletes a topic without jobs, with its policy. */
   async deleteTopic(topic: string, options: CallOptions = {}): Promise<void> {
     await this.ask('TOPIC_DELETE', { topic: checkTopic(topic) }, 'DONE', options);
+  }
+
+  /** Why a topic, or one of its groups, gives no job: the reasons, what counts first before the others; never none. */
+  async whyTopic(topic: string, options: WhyTopicOptions = {}): Promise<HoldReason[]> {
+    const fields = whyTopicFields(topic, options);
+    return (await this.ask('TOPIC_WHY', fields, 'REASONS', { signal: options.signal })).reasons.map(holdReason);
+  }
+
+  // --- groups ----------------------------------------------------------------------------------------------------
+
+  /**
+   * Changes the weight of a group, pauses or resumes it: `q.setGroup('mails', 'ann', { weight: 5 })`. A `NotFoundError` if there is no such
+   * topic, a `WrongStateError` if its groups do not take turns.
+   */
+  async setGroup(topic: string, group: string, change: GroupChange, options: CallOptions = {}): Promise<void> {
+    await this.ask('GROUP_SET', groupChange(topic, group, change), 'DONE', options);
+  }
+
+  /** The groups of a topic that have a job that is ready or reserved, or settings, page by page, by name. */
+  async *groups(topic: string, options: GroupsOptions = {}): AsyncGenerator<GroupInfo, void> {
+    const fields = { ...groupConditions(topic, options), groupsMax: GROUPS_LISTED_MAX };
+    let after = '';
+    do {
+      const page = await this.ask('GROUP_LIST', { ...fields, after }, 'GROUPS', { signal: options.signal });
+      for (const one of page.groups) yield groupInfo(one);
+      after = page.after;
+    } while (after !== '');
   }
 
   // --- schedules -------------------------------------------------------------------------------------------------

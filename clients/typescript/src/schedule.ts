@@ -72,7 +72,7 @@ export interface ScheduleRules<N extends Wide = Wide, T extends Instant = Instan
  */
 export type JobTemplate = Pick<
   NewJob,
-  'body' | 'priority' | 'ttrMs' | 'headers' | 'expiresAfterMs' | 'expiresAt' | 'attemptsMax' | 'backoff' | 'rememberMs' | 'attributes'
+  'body' | 'priority' | 'ttrMs' | 'headers' | 'expiresAfterMs' | 'expiresAt' | 'attemptsMax' | 'backoff' | 'group' | 'rememberMs' | 'attributes'
 >;
 
 /** What a schedule is to be. */
@@ -204,6 +204,7 @@ const TEMPLATE: Names<JobTemplate> = {
   expiresAt: true,
   attemptsMax: true,
   backoff: true,
+  group: true,
   rememberMs: true,
   attributes: true,
 };

@@ -51,6 +51,7 @@ test('every request is sent by a call', async () => {
     ...[q.get(1n), q.delete(1n), q.reschedule(1n, { delayMs: 1 }), q.edit(1n, { delayMs: 1 }), q.runNow(1n), q.kick(1n), q.peek('t'), q.kickMany('t', 1)],
     ...[drain(q.list()), q.count(), drain(q.bulk({ change: 'delete' }, {})), q.pause('t'), q.resume('t'), q.topics(), q.stats()],
     ...[drain(q.connections()), q.disconnect(1n), q.setTopic('t', { rate: 1 }), q.deleteTopic('t'), q.showTopic('t'), q.ping(), q.advance(1)],
+    ...[q.setGroup('t', 'g', { weight: 1 }), drain(q.groups('t')), q.why(1n), q.whyTopic('t')],
     ...[q.setSchedule('t', 'n', { when: '@daily' }), q.showSchedule('t', 'n'), drain(q.schedules('t')), q.deleteSchedule('t', 'n')],
     ...[q.pauseSchedule('t', 'n'), q.resumeSchedule('t', 'n'), q.runSchedule('t', 'n')],
     ...[q.cluster.status(), q.cluster.add('a:1'), q.cluster.remove(1n), q.cluster.transfer(1n)],
@@ -98,6 +99,7 @@ const ATTRIBUTE_OPTIONS = {
   expires: { expiresAfterMs: 5 },
   attemptsMax: { attemptsMax: 5 },
   backoff: { backoff: { kind: 'fixed', waitMs: 5 } },
+  group: { group: 'text' },
   dedupeRetentionMs: { rememberMs: 5 },
   createdAtMs: { createdAt: new Date(5) },
   postponeMaxMs: { postponeMaxMs: 5 },
@@ -133,6 +135,7 @@ const EDITS = {
   attemptsMax: [{ attemptsMax: 5 }, { attributes: { attemptsMax: 5 } }, { attemptsMax: null }, { attributes: {} }],
   backoff: [{ backoff: { kind: 'fixed', waitMs: 5 } }, { attributes: { backoff: { kind: 0, jitter: 0, waitsMs: [5] } } }, { backoff: null }, { attributes: {} }],
   dedupeRetention: [{ rememberMs: 5 }, { attributes: { dedupeRetentionMs: 5n } }, { rememberMs: null }, { attributes: {} }],
+  group: [{ group: 'ann' }, { attributes: { group: 'ann' } }, { group: null }, { attributes: {} }],
 };
 const CHANGED = ['CHANGED', { job: 1n, dueMs: 5n, state: 0, version: 1n }];
 
@@ -180,6 +183,7 @@ const FILTERS = {
   attemptsMax: { attemptsMax: 5 },
   buried: { buried: 'too_late' },
   reason: { reason: 'text' },
+  group: { group: 'text' },
 };
 
 test('every condition is asked for', async () => {

@@ -9,9 +9,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::store::Record;
+use crate::topics::groups::GroupChange;
 use adjourn_types::{
-    AttributeSet, BuryReason, Filter, IfExists, JobId, Lease, Millis, Overlap, PolicyChange, RetryDefaults,
-    ScheduleBefore, SessionId, SessionSecret, SkipReason, States, When,
+    AttributeSet, BuryReason, Filter, GroupName, IfExists, JobId, Lease, Millis, Overlap, PolicyChange,
+    RetryDefaults, ScheduleBefore, SessionId, SessionSecret, SkipReason, States, When,
 };
 
 /// One step of the state machine. Each has exactly one [`Outcome`](super::Outcome).
@@ -282,6 +283,15 @@ pub enum Command<'a> {
         /// The schedule.
         schedule: JobId,
     },
+    /// Changes the settings of a group.
+    GroupSet {
+        /// Its topic.
+        topic: &'a str,
+        /// Its name.
+        group: &'a str,
+        /// The change.
+        change: GroupChange,
+    },
 }
 
 impl Command<'_> {
@@ -342,6 +352,9 @@ pub struct Conditions<'a> {
     /// See the filter.
     #[serde(borrow)]
     pub reason: Option<&'a str>,
+    /// See the filter.
+    #[serde(borrow)]
+    pub group: Option<&'a str>,
 }
 
 impl<'a> Conditions<'a> {
@@ -356,6 +369,7 @@ impl<'a> Conditions<'a> {
             attempts_max: filter.attempts_max,
             buried: filter.buried,
             reason: filter.reason.as_deref(),
+            group: filter.group.as_ref().map(GroupName::as_str),
         }
     }
 
@@ -368,6 +382,7 @@ impl<'a> Conditions<'a> {
             attempts_max: self.attempts_max,
             buried: self.buried,
             reason: self.reason.map(str::to_owned),
+            group: self.group.and_then(|group| group.parse().ok()),
             ..Filter::default()
         }
     }

@@ -25,9 +25,11 @@ impl Command<'_> {
                 find(topic).map_or(0, |topic| topic.buried.len()).min(*jobs_max as usize)
             }
             Command::Reserve { topics, jobs_max, .. } => {
-                let ready = topics.names().filter_map(find).map(|topic| topic.ready.len()).sum::<usize>();
+                let ready = topics.names().filter_map(find).map(|topic| topic.ready()).sum::<usize>();
                 ready.clamp(1, (*jobs_max as usize).max(1))
             }
+            // Each group is looked at, if what groups mean changes.
+            Command::TopicPolicy { topic, .. } => 1 + find(topic).map_or(0, |topic| topic.group_count()),
             _ => 1,
         };
         jobs as u64

@@ -44,6 +44,7 @@ pub(super) enum Kind {
     RemovedMember = 8,
     ForgottenTopics = 9,
     Idempotent = 10,
+    FairGroup = 11,
 }
 
 /// An element under construction. It writes whole words only: reading narrower stores back as words costs more than the
@@ -54,7 +55,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    const BYTES: usize = 26 * 8;
+    const BYTES: usize = 28 * 8;
 
     pub(super) fn new(kind: Kind) -> Self {
         let mut element = Self { bytes: [0; Self::BYTES], length: 0 };

@@ -102,6 +102,9 @@ pub use read::listing::{Listed, Listing};
 pub use spill::{HORIZON_MS, Relocated};
 pub use store::{JobStore, Record, SpilledTimer, WalkFrom, Walked};
 pub use topics::TopicTotals;
+pub use topics::groups::group::GroupHold;
+pub use topics::groups::{GroupChange, GroupView};
+pub use topics::hold::Hold;
 pub use topics::saved_topics::TopicCounts;
 
 use apply::Applier;

@@ -146,6 +146,10 @@ pub enum Reject {
     Changed = 16,
     /// The queue has had the maximum number of different retry defaults.
     DefaultsQuota = 17,
+    /// The topic has no group settings, so settings of one group mean nothing.
+    NotFair = 18,
+    /// Too many groups of the topic have settings.
+    GroupQuota = 19,
 }
 
 impl Reject {
@@ -170,6 +174,8 @@ impl Reject {
             15 => Self::SequenceReused,
             16 => Self::Changed,
             17 => Self::DefaultsQuota,
+            18 => Self::NotFair,
+            19 => Self::GroupQuota,
             _ => return None,
         })
     }

@@ -132,6 +132,7 @@ impl Engine {
     pub(super) fn remove(&mut self, slot: Slot) -> Job {
         self.changes += 1;
         self.leave(slot);
+        self.topics.refresh_groups();
         self.jobs.remove(slot)
     }
 

@@ -7,9 +7,11 @@ use super::hash::Sum;
 use super::jobs::Found;
 use super::store::JobStore;
 use crate::capture::state_metadata::RestoreError;
+use crate::job::in_group::GroupPart;
 use crate::outcome::TopicView;
 use crate::timers::firing_of;
 use crate::topics::ready::{Rank, buried_rank_of, rank_of, reached_rank_of};
+use crate::topics::topic::Topic;
 use adjourn_types::{JobId, JobState, SessionId, TopicId};
 
 impl Engine {
@@ -129,13 +131,26 @@ impl Engine {
         assert!(self.sessions.leases().eq(held), "the leases of sessions");
         assert!(self.timers.reached().eq(&reached), "the jobs that rest on the wall clock");
         self.verify_schedules();
+        self.verify_groups();
+        self.topics.verify_listed();
+        self.verify_topics(by_topic, bytes);
+        self.add_all_but_jobs(&mut sum);
+        assert_eq!(sum, self.sum, "the sum of the state hash");
+    }
+
+    /// The part of [`Self::verify`] about topics: what their jobs make of them.
+    fn verify_topics(
+        &self,
+        mut by_topic: BTreeMap<TopicId, ([BTreeSet<Rank>; 2], [u64; 6])>,
+        mut bytes: BTreeMap<TopicId, u64>,
+    ) {
         let in_order: u64 = self.topics.views().map(|view| view.ready + view.buried).sum();
         assert_eq!(self.topics.in_order() as u64, in_order, "the jobs that are ready or buried");
         for view in self.topics.views() {
             let ([ready, buried], counts) = by_topic.remove(&view.id).unwrap_or_default();
             assert_eq!(counts_of(&view), counts, "{view:?}");
             let topic = self.topics.find(view.id);
-            assert!(topic.is_some_and(|topic| topic.ready.iter().eq(&ready)), "the ready order");
+            assert_eq!(topic.map(Topic::ready_ranks), Some(ready), "the ready order");
             assert!(topic.is_some_and(|topic| topic.buried.iter().eq(&buried)), "the order of buried jobs");
             let can_deliver = topic.is_some_and(|topic| topic.can_deliver(self.clock.stamp));
             assert_eq!(
@@ -146,8 +161,21 @@ impl Engine {
             let bytes = bytes.remove(&view.id).unwrap_or_default();
             assert_eq!(self.topic_bytes(view.id), bytes, "the bytes of {view:?}");
         }
-        self.add_all_but_jobs(&mut sum);
-        assert_eq!(sum, self.sum, "the sum of the state hash");
+    }
+
+    /// The part of [`Self::verify`] about groups.
+    fn verify_groups(&self) {
+        let mut by_topic: BTreeMap<TopicId, BTreeMap<(&str, GroupPart), u32>> = BTreeMap::new();
+        for (_, job) in self.jobs.iter() {
+            if let Some(part) = job.group_part() {
+                let name = job.group().map(AsRef::as_ref).unwrap_or_default();
+                *by_topic.entry(job.topic).or_default().entry((name, part)).or_default() += 1;
+            }
+        }
+        for view in self.topics.views() {
+            let jobs = by_topic.remove(&view.id).unwrap_or_default();
+            self.topics.find(view.id).inspect(|topic| topic.verify_groups(&jobs, self.clock.stamp));
+        }
     }
 
     /// The part of [`Self::verify`] about schedules.

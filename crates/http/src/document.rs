@@ -25,6 +25,7 @@ use super::{api, watch};
         (name = "jobs", description = "Push, look at and change jobs"),
         (name = "leases", description = "Reserve jobs and settle them"),
         (name = "topics", description = "Topics and their settings"),
+        (name = "groups", description = "Groups of a topic's jobs, such as tenants, that take turns"),
         (name = "schedules", description = "Jobs that are pushed again and again"),
         (name = "call-backs", description = "Calls that the server makes when jobs are due"),
         (name = "server", description = "The node and its cluster"),

@@ -16,10 +16,10 @@ use super::problem::Problem;
 use adjourn_json::values::{self, ValueError};
 use adjourn_protocol::Advance;
 use adjourn_types::limits::{
-    DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, KEY_BYTES_MAX, SCHEDULE_NAME_BYTES_MAX, TOPIC_BYTES_MAX,
-    TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
+    DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, GROUP_BYTES_MAX, KEY_BYTES_MAX, SCHEDULE_NAME_BYTES_MAX,
+    TOPIC_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN, WAIT_MS_MAX,
 };
-use adjourn_types::{Backoff, Key, Lease, LeaseParseError, Millis, NameError, TopicName, When};
+use adjourn_types::{Backoff, GroupName, Key, Lease, LeaseParseError, Millis, NameError, TopicName, When};
 
 /// A type of value that is written as text.
 pub(crate) trait Text {
@@ -97,6 +97,8 @@ pub(crate) struct ScheduleName(pub String);
 pub(crate) enum LeaseText {}
 /// A lease as it was sent: it may be malformed.
 pub(crate) enum SentLease {}
+/// The group of a job.
+pub(crate) enum Group {}
 /// Why a job is released or buried.
 pub(crate) enum Reason {}
 
@@ -206,6 +208,18 @@ impl Text for JobKey {
     const FORM: Form = Form::Name(r"^[^\u0000-\u001F\u007F-\u009F]+$", KEY_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<Key, NameError> {
+        text.parse()
+    }
+}
+
+impl Text for Group {
+    type Value = GroupName;
+    type Error = NameError;
+    const EXPECTED: &'static str = "a group";
+    const EXAMPLE: &'static str = "tenant-7";
+    const FORM: Form = Form::Name(r"^[^\u0000-\u001F\u007F-\u009F]+$", GROUP_BYTES_MAX);
+
+    fn of_text(text: &str) -> Result<GroupName, NameError> {
         text.parse()
     }
 }

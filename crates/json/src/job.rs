@@ -29,6 +29,9 @@ pub struct DeliveredJson<'a> {
     pub topic: &'a str,
     /// The user's own id.
     pub key: Option<&'a str>,
+    /// The group that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<&'a str>,
     /// A lower number is reserved first.
     pub priority: u32,
     /// How often it was reserved, this time included.
@@ -75,6 +78,9 @@ pub struct ReportJson<'a> {
 pub struct DetailsJson<'a> {
     /// The user's own id.
     pub key: Option<&'a str>,
+    /// The group that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<&'a str>,
     /// A lower number is reserved first.
     pub priority: u32,
     /// When it is, or was, due.
@@ -206,6 +212,7 @@ impl<'a> DeliveredJson<'a> {
             lease: job.lease.to_string(),
             topic: job.topic.as_str(),
             key: job.key.as_ref().map(Key::as_str),
+            group: Attributes::group_of(job.attributes.as_bytes()),
             priority: job.priority,
             attempts: job.attempts,
             due: time_text(job.due),
@@ -244,6 +251,7 @@ impl<'a> DetailsJson<'a> {
         let (history, policy) = (&job.history, job.attributes.policy());
         Self {
             key: job.key.as_ref().map(Key::as_str),
+            group: Attributes::group_of(job.attributes.as_bytes()),
             priority: job.priority,
             due: time_text(job.due),
             ttr_ms: job.ttr_ms,

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod connection;
+mod groups;
 mod job;
 mod policy;
 mod schedule;
@@ -13,6 +14,7 @@ pub mod values;
 
 pub use cluster::{ClusterJson, MemberJson, compared, id_text, lag, matched, role_text};
 pub use connection::ConnectionJson;
+pub use groups::{GroupJson, ReasonJson};
 pub use job::{
     BodyJson, BodyValue, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson, JobJson,
     ReportJson, media_type, state_text,

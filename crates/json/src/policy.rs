@@ -220,7 +220,10 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
         Setting::Late => set.late = Some(late(text)?),
         Setting::DeadLetters => set.dead_letters = Some(text.parse::<TopicName>()?),
         Setting::Remember => set.retention_ms = Some(delay_ms(text)?),
-        _ => set.put(setting, &call_back(setting, text)?)?,
+        Setting::GroupLeasesMax => set.groups.leases_max = Some(number(setting, text)?),
+        Setting::GroupRate => set.groups.per_second_max = Some(number(setting, text)?),
+        Setting::GroupBurst => set.groups.burst = Some(number(setting, text)?),
+        _ => set.put(setting, &encoded(setting, text)?)?,
     }
     if let Some(value) = set.value(setting) {
         // The bounds are those of the queue.
@@ -229,8 +232,8 @@ pub fn setting_change(setting: Setting, text: &str) -> Result<PolicyChange, Sett
     Ok(change)
 }
 
-/// Encodes a setting of call-backs.
-fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
+/// Encodes a setting of call-backs, a flag or a text.
+fn encoded(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
     Ok(match setting {
         // The bounds are checked later, as those of all settings.
         Setting::CallBackTimeout => u32::try_from(delay_ms(text)?).unwrap_or(u32::MAX).to_le_bytes().to_vec(),
@@ -238,7 +241,7 @@ fn call_back(setting: Setting, text: &str) -> Result<Vec<u8>, SettingError> {
             number::<u32>(setting, text)?.to_le_bytes().to_vec()
         }
         Setting::CallBackLog | Setting::CallBackDelay => delay_ms(text)?.to_le_bytes().to_vec(),
-        Setting::CallBackOfJob | Setting::CallBackPaused if text == "true" => vec![1],
+        Setting::CallBackOfJob | Setting::CallBackPaused | Setting::Fair if text == "true" => vec![1],
         _ => text.as_bytes().to_vec(),
     })
 }
@@ -317,6 +320,13 @@ fn setting_text(setting: Setting, policy: &TopicPolicy) -> Option<String> {
         }),
         Setting::DeadLetters => policy.dead_letters.as_ref().map(ToString::to_string),
         Setting::Remember => policy.retention_ms.map(duration),
+        Setting::Fair => policy.groups.fair.then(|| "true".to_owned()),
+        Setting::GroupLeasesMax => policy.groups.leases_max.map(|leases| leases.to_string()),
+        Setting::GroupRate => policy.groups.per_second_max.map(|jobs| jobs.to_string()),
+        Setting::GroupBurst => policy.groups.burst.map(|jobs| jobs.to_string()),
+        Setting::GroupOrder | Setting::GroupOnBury => {
+            policy.value(setting).and_then(|value| String::from_utf8(value).ok())
+        }
         _ => call_back_text(setting, policy.call_back.as_deref()?),
     }
 }
@@ -324,6 +334,34 @@ fn setting_text(setting: Setting, policy: &TopicPolicy) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_shown_as_it_is_taken(setting: Setting, text: &str) {
+        let change = setting_change(setting, text).expect(text);
+        assert_eq!(setting_text(setting, &change.set).as_deref(), Some(text));
+        let json = value(setting, &change.set).expect("a value");
+        assert_eq!(setting_of_json(&json_name(setting), &json).expect("JSON"), change, "{json}");
+        let none = setting_change(setting, NONE).expect("none");
+        assert!(none.set.is_empty() && none.unset.contains(&setting));
+    }
+
+    #[test]
+    fn a_setting_of_groups_is_shown_as_it_is_taken() {
+        for (setting, text) in [
+            (Setting::Fair, "true"),
+            (Setting::GroupLeasesMax, "2"),
+            (Setting::GroupRate, "10"),
+            (Setting::GroupBurst, "5"),
+            (Setting::GroupOrder, "fifo"),
+            (Setting::GroupOnBury, "continue"),
+        ] {
+            is_shown_as_it_is_taken(setting, text);
+        }
+        for (setting, wrong) in
+            [(Setting::GroupOrder, "lifo"), (Setting::GroupOnBury, "skip"), (Setting::Fair, "no")]
+        {
+            assert!(setting_change(setting, wrong).is_err(), "{setting} {wrong}");
+        }
+    }
 
     #[test]
     fn a_setting_is_shown_as_it_is_taken() {
@@ -360,12 +398,7 @@ mod tests {
             (Setting::CallBackPaused, "true"),
             (Setting::CallBackDelay, "5m"),
         ] {
-            let change = setting_change(setting, text).expect(text);
-            assert_eq!(setting_text(setting, &change.set).as_deref(), Some(text));
-            let json = value(setting, &change.set).expect("a value");
-            assert_eq!(setting_of_json(&json_name(setting), &json).expect("JSON"), change, "{json}");
-            let none = setting_change(setting, NONE).expect("none");
-            assert!(none.set.is_empty() && none.unset.contains(&setting));
+            is_shown_as_it_is_taken(setting, text);
         }
         for text in ["", "1h", "drop", "1h:", "1h:burn", "1h:spread", "1h:spread=0s", "1h:rate=0", "x:drop"] {
             assert!(setting_change(Setting::Late, text).is_err(), "{text}");

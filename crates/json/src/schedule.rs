@@ -141,6 +141,9 @@ pub struct ScheduleJobJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub remember_ms: Option<NonZeroU64>,
+    /// The group that they belong to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<&'a str>,
     /// Their headers: a text, or a list if the name was repeated.
     #[schema(value_type = BTreeMap<String, HeaderJson>)]
     pub headers: BTreeMap<&'a str, HeaderJson<'a>>,
@@ -247,6 +250,7 @@ impl<'a> ScheduleJobJson<'a> {
             attempts_max: policy.attempts_max,
             backoff: policy.backoff.as_ref().map(backoff_text),
             remember_ms: NonZeroU64::new(Attributes::dedupe_retention_of(attributes.as_bytes())),
+            group: Attributes::group_of(attributes.as_bytes()),
             headers: headers(attributes),
             body: BodyJson::of(body, attributes),
         }

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::connections::ConnectionList;
+use super::groups::{GroupPage, Reason};
 use super::response::{
     BackupReady, ClusterReport, Delivered, JobReport, Leased, PushResult, Response, SettleResult,
     StatsReport, TopicReport, TopicSettings, Welcome,
@@ -105,6 +106,8 @@ carried! {
     Response::BackupReady(ready) => BackupReady = ready;
     Response::BackupData(data) => Bytes = data;
     Response::Cluster(report) => ClusterReport = *report;
+    Response::Groups(page) => GroupPage = page;
+    Response::Reasons(reasons) => Vec<Reason> = reasons;
     Response::Scheduled { schedule, version, next } => Scheduled = Scheduled { schedule, version, next };
     Response::Schedule(report) => ScheduleReport = *report;
     Response::Schedules(page) => SchedulePage = page;

@@ -13,7 +13,7 @@ use super::wire::{self, Fields, Fixed, Reader, in_range, mark, not_longer};
 use adjourn_types::limits::{
     BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
 };
-use adjourn_types::{Filter, ListOrder, Millis, States, TopicName};
+use adjourn_types::{Filter, GroupName, ListOrder, Millis, States, TopicName};
 
 /// The tags of conditions.
 mod tag {
@@ -26,6 +26,7 @@ mod tag {
     pub(super) const ATTEMPTS_MAX: u16 = 7;
     pub(super) const BURIED: u16 = 8;
     pub(super) const REASON: u16 = 9;
+    pub(super) const GROUP: u16 = 10;
 }
 
 /// A page of a list of jobs.
@@ -193,6 +194,9 @@ fn conditions(filter: &Filter) -> BytesMut {
     if let Some(text) = &filter.reason {
         put(tag::REASON, text.as_bytes());
     }
+    if let Some(group) = &filter.group {
+        put(tag::GROUP, group.as_str().as_bytes());
+    }
     conditions
 }
 
@@ -220,9 +224,10 @@ fn decode_condition(tag: u16, value: &Bytes, filter: &mut Filter) -> Result<(), 
             let text = std::str::from_utf8(value);
             filter.reason = Some(text.map_err(|_| DecodeError::NotText("reason"))?.to_owned());
         }
+        tag::GROUP => filter.group = Some(GroupName::new(value.clone())?),
         _ => return Err(DecodeError::Condition(tag)),
     }
-    let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX | tag::REASON);
+    let is_text = matches!(tag, tag::TOPIC | tag::KEY_PREFIX | tag::REASON | tag::GROUP);
     if is_text || fields.is_empty() { Ok(()) } else { Err(wrong) }
 }
 

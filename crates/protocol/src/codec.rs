@@ -13,8 +13,8 @@ use super::layout::frames;
 use super::response::Response;
 use super::wire::Reader;
 use super::{
-    RequestId, backup, browse, cluster, connections, counts, job, policy, push, reserve, schedule, session,
-    settle,
+    RequestId, backup, browse, cluster, connections, counts, groups, job, policy, push, reserve, schedule,
+    session, settle,
 };
 use adjourn_types::JobId;
 
@@ -44,6 +44,8 @@ impl Response {
             Self::BackupReady(_) => ResponseOpcode::BackupReady,
             Self::BackupData(_) => ResponseOpcode::BackupData,
             Self::Cluster(_) => ResponseOpcode::ClusterReport,
+            Self::Groups(_) => ResponseOpcode::Groups,
+            Self::Reasons(_) => ResponseOpcode::Reasons,
             Self::Scheduled { .. } => ResponseOpcode::Scheduled,
             Self::Schedule(_) => ResponseOpcode::Schedule,
             Self::Schedules(_) => ResponseOpcode::Schedules,
@@ -80,6 +82,8 @@ impl Response {
             Self::BackupReady(ready) => backup::encode_ready(ready, out),
             Self::BackupData(data) => backup::encode_data(data, out),
             Self::Cluster(report) => cluster::encode_report(report, out),
+            Self::Groups(page) => groups::encode_page(page, out),
+            Self::Reasons(reasons) => groups::encode_reasons(reasons, out),
             Self::Scheduled { schedule, version, next } => {
                 schedule::encode_scheduled(*schedule, *version, *next, out);
             }
@@ -121,6 +125,8 @@ impl Response {
             ResponseOpcode::BackupReady => Self::BackupReady(backup::decode_ready(reader)?),
             ResponseOpcode::BackupData => Self::BackupData(backup::decode_data(reader)?),
             ResponseOpcode::ClusterReport => Self::Cluster(Box::new(cluster::decode_report(reader)?)),
+            ResponseOpcode::Groups => Self::Groups(groups::decode_page(reader)?),
+            ResponseOpcode::Reasons => Self::Reasons(groups::decode_reasons(reader)?),
             ResponseOpcode::Scheduled => {
                 let (schedule, version, next) = schedule::decode_scheduled(reader)?;
                 Self::Scheduled { schedule, version, next }

@@ -55,6 +55,10 @@ opcodes! {
         BackupData = 0xE1, "BACKUP_DATA";
         /// The members of the cluster, as one node sees them.
         ClusterReport = 0xF0, "CLUSTER_REPORT";
+        /// A page of groups.
+        Groups = 0xF5, "GROUPS";
+        /// Why a job, a topic or a group gives nothing to a consumer.
+        Reasons = 0xF6, "REASONS";
         /// A schedule is set.
         Scheduled = 0xF8, "SCHEDULED";
         /// One schedule as it stands.
@@ -276,6 +280,15 @@ pub(crate) mod choices {
         /// Those that are not.
         pub(crate) const ACTIVE: u8 = 2;
     }
+    /// Whether something is paused or resumed.
+    pub(crate) mod pause {
+        /// It stays as it is.
+        pub(crate) const KEEP: u8 = 0;
+        /// It is paused.
+        pub(crate) const PAUSE: u8 = 1;
+        /// It is resumed.
+        pub(crate) const RESUME: u8 = 2;
+    }
     /// What became of an instant of a schedule.
     pub(crate) mod fired {
         /// It pushed the job, which has not ended.
@@ -350,6 +363,8 @@ pub(crate) mod bits {
         pub(crate) const BACKOFF: u16 = 1 << 7;
         /// How long it is remembered.
         pub(crate) const DEDUPE_RETENTION: u16 = 1 << 8;
+        /// The group that it belongs to.
+        pub(crate) const GROUP: u16 = 1 << 9;
     }
     /// What is so of a schedule.
     pub(crate) mod schedule_marks {

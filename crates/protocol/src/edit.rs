@@ -12,15 +12,16 @@ use super::wire::{Reader, in_range, mark, not_longer, when, when_fields};
 use adjourn_types::{AttributeSet, Attributes, When};
 
 /// The parts that are attributes.
-const ATTRIBUTES: [(u16, AttributeSet); 5] = [
+const ATTRIBUTES: [(u16, AttributeSet); 6] = [
     (edited::HEADERS, AttributeSet::HEADERS),
     (edited::EXPIRES, AttributeSet::EXPIRES),
     (edited::ATTEMPTS_MAX, AttributeSet::ATTEMPTS_MAX),
     (edited::BACKOFF, AttributeSet::BACKOFF),
     (edited::DEDUPE_RETENTION, AttributeSet::DEDUPE_RETENTION),
+    (edited::GROUP, AttributeSet::GROUP),
 ];
 /// Every part that there is.
-const ALL_PARTS: u16 = (edited::DEDUPE_RETENTION << 1) - 1;
+const ALL_PARTS: u16 = (edited::GROUP << 1) - 1;
 
 /// A change of parts of one delayed, ready or buried job. The other parts stay.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::connections::{ConnectionList, ConnectionReport};
 use super::error::{ErrorCode, ErrorReply};
+use super::groups::{GroupPage, GroupReport, Reason};
 pub use super::layout::records::Totals;
 use super::schedule::{ListedSchedule, SchedulePage, ScheduleReport};
 use adjourn_types::limits::TTR_LEFT_MS_MIN;
@@ -11,6 +12,10 @@ use adjourn_types::{
     Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, RetryDefaults, SessionId,
     SessionSecret, TopicName, TopicPolicy,
 };
+
+mod stage;
+
+pub use stage::StageReport;
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +99,10 @@ pub enum Response {
     BackupData(Bytes),
     /// To `CLUSTER_STATUS`.
     Cluster(Box<ClusterReport>),
+    /// To `GROUP_LIST`.
+    Groups(GroupPage),
+    /// To `WHY` and `TOPIC_WHY`.
+    Reasons(Vec<Reason>),
     /// To `SCHEDULE_SET`.
     Scheduled {
         /// Its id.
@@ -223,6 +232,8 @@ impl Response {
                 Self::TopicSettings(settings) => PART_BYTES + settings.policy.encode().len(),
                 Self::Schedule(report) => report.weight_bytes(),
                 Self::Schedules(page) => page.schedules.iter().map(ListedSchedule::weight_bytes).sum(),
+                Self::Groups(page) => page.groups.iter().map(GroupReport::weight_bytes).sum(),
+                Self::Reasons(reasons) => reasons.iter().map(Reason::weight_bytes).sum(),
                 Self::Scheduled { .. }
                 | Self::ScheduleRan { .. }
                 | Self::Pong { .. }
@@ -548,23 +559,6 @@ pub struct StatsReport {
     pub topics: Vec<TopicReport>,
     /// Where the time of the answering node goes; empty from a server that does not say.
     pub stages: Vec<StageReport>,
-}
-
-/// How long one stage of the work on a node took, over its last minutes. See `protocol.md` for the stages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StageReport {
-    /// The stage's name.
-    pub stage: String,
-    /// How many durations there are.
-    pub count: u64,
-    /// The median, in microseconds; like all of these at most 1 % too high, and 0 without a duration.
-    pub p50_us: u64,
-    /// 99 % of them are at most this.
-    pub p99_us: u64,
-    /// 99.9 % of them are at most this.
-    pub p999_us: u64,
-    /// The longest.
-    pub max_us: u64,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the audit log records of requests.
 
-use adjourn_protocol::{Advance, Bulk, Change, JobRef, Request, Subject, TopicSet};
+use adjourn_protocol::{Advance, Bulk, Change, GroupSet, JobRef, Request, Subject, TopicSet};
 use adjourn_types::{Filter, PolicyChange, Right, Setting, States, TopicName, TopicPolicy};
 
 /// Whether a request changes more than single jobs.
@@ -20,6 +20,7 @@ pub(super) fn about(request: &mut Request) -> String {
         Request::Disconnect { connection, .. } => format!("connection {connection}"),
         Request::ClusterAdd { address } => address.clone(),
         Request::ClusterRemove { node } | Request::ClusterTransfer { node } => format!("node {node}"),
+        Request::GroupSet(set) => of_group(set),
         Request::ScheduleSet(set) => of_schedule(&set.topic, &set.name),
         Request::ScheduleShow { topic, name }
         | Request::ScheduleDelete { topic, name }
@@ -37,6 +38,17 @@ pub(super) fn about(request: &mut Request) -> String {
 
 fn of_topic(topic: &TopicName) -> String {
     format!("topic {topic}")
+}
+
+/// A group's name may be a customer's: it is shown as text of one line.
+fn of_group(set: &GroupSet) -> String {
+    let weight = set.weight.map(|weight| format!(" weight {weight}")).unwrap_or_default();
+    let pause = match set.paused {
+        Some(true) => " pause",
+        Some(false) => " resume",
+        None => "",
+    };
+    format!("topic {} group {}{weight}{pause}", set.topic, set.group)
 }
 
 fn of_schedule(topic: &TopicName, name: &str) -> String {
@@ -78,7 +90,9 @@ fn of_value(policy: &TopicPolicy, setting: Setting) -> String {
         | Setting::CallBackSecrets
         | Setting::CallBackRefused
         | Setting::CallBackRetryIf
-        | Setting::CallBackSuccess => text().into_owned(),
+        | Setting::CallBackSuccess
+        | Setting::GroupOrder
+        | Setting::GroupOnBury => text().into_owned(),
         Setting::Backoff => policy.backoff.as_ref().map(|backoff| format!("{backoff:?}")).unwrap_or_default(),
         Setting::Late => policy.late.map(|late| format!("{late:?}")).unwrap_or_default(),
         _ => value.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)).to_string(),

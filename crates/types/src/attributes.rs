@@ -11,13 +11,14 @@
 //! | 2 (critical) | expires | kind `u8` (0 after, 1 at), milliseconds `u64` |
 //! | 3 (critical) | attempts max | `u32`, at least 1 |
 //! | 4 (critical) | backoff | kind `u8`, jitter `u8` (percent, 0 to 100), then: fixed `u32`; linear `u32` step, `u32` max; exponential `u32` first, `u32` max; list `u32` each |
-//! | 5 | fairness key | UTF-8, reserved for a later version |
+//! | 5 | group | UTF-8, 1 to 255 bytes without control characters |
 //! | 6 | dedupe retention | milliseconds `u64` |
 //! | 7 | created at | milliseconds `u64`, what the producer says |
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
 //! | 10 | schedule rules | as in the protocol; only in the record of a schedule |
 
+mod builder;
 mod edit;
 mod error;
 
@@ -28,7 +29,9 @@ use bytes::{BufMut as _, Bytes};
 use super::limits::{
     ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
 };
+use super::names::GroupName;
 use super::time::{Millis, When};
+pub use builder::AttributesBuilder;
 pub use edit::{AttributeSet, CONTENT_TYPE};
 pub use error::AttributeError;
 
@@ -44,8 +47,8 @@ pub mod tag {
     pub const ATTEMPTS_MAX: u16 = 3 | CRITICAL;
     /// How long to wait between attempts.
     pub const BACKOFF: u16 = 4 | CRITICAL;
-    /// Reserved for fair scheduling.
-    pub const FAIRNESS_KEY: u16 = 5;
+    /// The group in its topic that the job belongs to.
+    pub const GROUP: u16 = 5;
     /// How long the queue remembers a job and its key after it was finished.
     pub const DEDUPE_RETENTION: u16 = 6;
     /// When the producer created the job, by its own account.
@@ -280,6 +283,14 @@ impl Attributes {
         found.and_then(|(_, value)| read_u64(value)).unwrap_or(0).min(DEDUPE_RETENTION_MS_MAX)
     }
 
+    /// The group that a job with these attributes belongs to. The bytes were validated before.
+    pub fn group_of(checked: &[u8]) -> Option<&str> {
+        let mut elements = Elements(checked).filter_map(Result::ok);
+        let (_, value) =
+            elements.find(|(found, value)| *found == tag::GROUP && GroupName::is_valid(value))?;
+        std::str::from_utf8(value).ok()
+    }
+
     /// Checks limits that apply to new jobs only: jobs from earlier versions may exceed them.
     pub fn check_new(&self) -> Result<(), AttributeError> {
         Self::check(&self.0)?;
@@ -318,7 +329,7 @@ impl Attributes {
                 tag::EXPIRES => read_when(value).is_some(),
                 tag::ATTEMPTS_MAX => read_u32(value).is_some_and(|attempts| attempts > 0),
                 tag::BACKOFF => read_backoff(value).is_some(),
-                tag::FAIRNESS_KEY => std::str::from_utf8(value).is_ok(),
+                tag::GROUP => GroupName::is_valid(value),
                 tag::DEDUPE_RETENTION | tag::CREATED_AT => value.len() == 8,
                 tag::SCHEDULE => true,
                 _ if found & tag::CRITICAL != 0 => return Err(AttributeError::Unsupported(found)),
@@ -335,96 +346,6 @@ impl Attributes {
             }
         }
         if headers_bytes > HEADERS_BYTES_MAX { Err(AttributeError::HeadersTooLarge) } else { Ok(()) }
-    }
-}
-
-/// Builds a list of attributes, in the order that the encoding requires.
-#[derive(Clone, Debug, Default)]
-pub struct AttributesBuilder {
-    elements: Vec<(u16, Vec<u8>)>,
-    /// The first value that cannot be encoded.
-    refused: Option<AttributeError>,
-}
-
-impl From<&Attributes> for AttributesBuilder {
-    /// What the list has, to add more.
-    fn from(attributes: &Attributes) -> Self {
-        let elements = attributes.iter().map(|(found, value)| (found, value.to_vec())).collect();
-        Self { elements, refused: None }
-    }
-}
-
-impl AttributesBuilder {
-    /// Adds a header.
-    #[must_use]
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        let Ok(length) = u8::try_from(name.len()) else {
-            self.refused.get_or_insert(AttributeError::HeaderName(name.len()));
-            return self;
-        };
-        let mut bytes = vec![length];
-        bytes.extend_from_slice(name.as_bytes());
-        bytes.extend_from_slice(value.as_bytes());
-        self.raw(tag::HEADER, bytes)
-    }
-
-    /// Sets when the job expires.
-    #[must_use]
-    pub fn expires(self, when: When) -> Self {
-        let (kind, millis) = match when {
-            When::After(delay_ms) => (0, delay_ms),
-            When::At(at) => (1, at.0),
-        };
-        let mut bytes = vec![kind];
-        bytes.put_u64_le(millis);
-        self.raw(tag::EXPIRES, bytes)
-    }
-
-    /// Sets how often the job may be attempted.
-    #[must_use]
-    pub fn attempts_max(self, attempts: u32) -> Self {
-        self.raw(tag::ATTEMPTS_MAX, attempts.to_le_bytes().to_vec())
-    }
-
-    /// Sets the wait between attempts.
-    #[must_use]
-    pub fn backoff(self, backoff: &Backoff) -> Self {
-        self.raw(tag::BACKOFF, backoff_value(backoff))
-    }
-
-    /// Sets how long the job and its key are remembered after it was finished.
-    #[must_use]
-    pub fn dedupe_retention(self, retention_ms: u64) -> Self {
-        self.raw(tag::DEDUPE_RETENTION, retention_ms.to_le_bytes().to_vec())
-    }
-
-    /// Limits postponing: the job is due at the latest this long after its first push.
-    #[must_use]
-    pub fn postpone_max(self, max_ms: u64) -> Self {
-        self.raw(tag::POSTPONE_MAX, max_ms.to_le_bytes().to_vec())
-    }
-
-    /// Adds an attribute by its tag, with its encoded value.
-    #[must_use]
-    pub fn raw(mut self, tag: u16, value: Vec<u8>) -> Self {
-        self.elements.push((tag, value));
-        self
-    }
-
-    /// Encodes and validates the list.
-    pub fn build(mut self) -> Result<Attributes, AttributeError> {
-        if let Some(refused) = self.refused {
-            return Err(refused);
-        }
-        self.elements.sort_by_key(|(tag, _)| tag & !tag::CRITICAL);
-        let mut bytes = Vec::new();
-        for (tag, value) in self.elements {
-            if value.len() > usize::from(u16::MAX) {
-                return Err(AttributeError::TooLarge);
-            }
-            put(&mut bytes, tag, &value);
-        }
-        Attributes::new(bytes.into())
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use super::{BuryReason, JobId, JobState, Millis, TopicName};
+use super::{BuryReason, GroupName, JobId, JobState, Millis, TopicName};
 
 /// Conditions on jobs. A job matches if it meets all of them; the default filter matches every job that is not finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Filter {
     pub buried: Option<BuryReason>,
     /// Jobs whose last reason contains this text.
     pub reason: Option<String>,
+    /// Jobs of this group.
+    pub group: Option<GroupName>,
 }
 
 /// A set of states.
@@ -64,6 +66,7 @@ impl Filter {
         Self {
             topic: self.topic.as_ref().map(TopicName::detached),
             key_prefix: self.key_prefix.as_deref().map(Bytes::copy_from_slice),
+            group: self.group.as_ref().map(GroupName::detached),
             ..self.clone()
         }
     }

@@ -21,6 +21,7 @@ mod secret;
 mod template;
 mod time;
 mod topic_policy;
+mod why;
 
 pub use attributes::{
     AttributeError, AttributeSet, Attributes, AttributesBuilder, Backoff, BackoffCurve, CONTENT_TYPE, Policy,
@@ -34,7 +35,7 @@ pub use http_url::{HttpUrl, HttpUrlError};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobHistory, JobState};
 pub use member::{FEATURE_KICK_MANY, FEATURE_LEVEL, Member};
-pub use names::{Key, NameError, TopicName, is_host_and_port};
+pub use names::{GroupName, Key, NameError, TopicName, is_host_and_port};
 pub use retry_defaults::RetryDefaults;
 pub use rights::{Access, Grant, GrantError, Right, Rights, TopicPattern};
 pub use schedule::{
@@ -44,4 +45,6 @@ pub use schedule::{
 pub use secret::Secret;
 pub use template::{Piece, Placeholder, Template, TemplateError};
 pub use time::{Millis, When, whole_ms};
+pub use topic_policy::groups::{GroupPolicy, OnBury};
 pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, SettingForm, TopicPolicy};
+pub use why::Why;

@@ -6,6 +6,8 @@
 pub const TOPIC_BYTES_MAX: usize = 128;
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 256;
+/// Longest name of a group, in bytes.
+pub const GROUP_BYTES_MAX: usize = 255;
 /// Largest total of a job's headers (names and values), in bytes.
 pub const HEADERS_BYTES_MAX: usize = 1024;
 /// Largest encoded attributes of one job, in bytes.
@@ -165,6 +167,13 @@ pub const PEER_ADDRESS_BYTES_MAX: usize = 255;
 pub const PEER_FRAME_BYTES_MAX: usize = ENTRY_BYTES_MAX + (1 << 20);
 /// Largest frame between nodes before their handshake is complete, in bytes.
 pub const PEER_FRAME_BYTES_MAX_BEFORE_WELCOME: usize = 4096;
+
+/// Greatest weight of a group.
+pub const GROUP_WEIGHT_MAX: u32 = 1000;
+/// Groups of one topic that have settings of their own.
+pub const GROUPS_SET_MAX: usize = 65_536;
+/// Most groups on one page of a list.
+pub const GROUPS_LISTED_MAX: u32 = 1000;
 
 /// Longest name of a schedule, in bytes.
 pub const SCHEDULE_NAME_BYTES_MAX: usize = 255;

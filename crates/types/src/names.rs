@@ -1,11 +1,11 @@
-//! Names that users choose: topics and keys.
+//! Names that users choose: topics, keys and groups.
 
 use std::fmt;
 use std::str::FromStr;
 
 use bytes::Bytes;
 
-use super::limits::{KEY_BYTES_MAX, TOPIC_BYTES_MAX};
+use super::limits::{GROUP_BYTES_MAX, KEY_BYTES_MAX, TOPIC_BYTES_MAX};
 
 /// A topic's name: 1 to 128 bytes of `A-Z a-z 0-9 . _ : / -`, not starting with `-`.
 ///
@@ -18,6 +18,10 @@ pub struct TopicName(Bytes);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(Bytes);
 
+/// The group of a job in its topic, such as a tenant or a customer: 1 to 255 bytes of UTF-8 without control characters.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupName(Bytes);
+
 /// Why a text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -27,6 +31,9 @@ pub enum NameError {
     /// Not a key.
     #[error("a key has 1 to 256 bytes of UTF-8 without control characters")]
     Key,
+    /// Not the name of a group.
+    #[error("a group has 1 to 255 bytes of UTF-8 without control characters")]
+    Group,
 }
 
 /// True if a text has the form of an address: a host name or an IP address, a colon and a port.
@@ -112,6 +119,32 @@ impl Key {
     }
 }
 
+impl GroupName {
+    /// Validates `bytes` as the name of a group.
+    pub fn new(bytes: Bytes) -> Result<Self, NameError> {
+        if Self::is_valid(&bytes) { Ok(Self(bytes)) } else { Err(NameError::Group) }
+    }
+
+    /// True if these bytes are the name of a group.
+    pub(super) fn is_valid(bytes: &[u8]) -> bool {
+        let text = std::str::from_utf8(bytes);
+        text.is_ok_and(|text| {
+            !text.is_empty() && text.len() <= GROUP_BYTES_MAX && !text.chars().any(char::is_control)
+        })
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+}
+
 macro_rules! text_traits {
     ($name:ident) => {
         impl FromStr for $name {
@@ -138,6 +171,7 @@ macro_rules! text_traits {
 
 text_traits!(TopicName);
 text_traits!(Key);
+text_traits!(GroupName);
 
 #[cfg(test)]
 mod tests {
@@ -161,6 +195,16 @@ mod tests {
         assert!(Key::of_id(&"x".repeat(253)).is_ok() && Key::of_id(&"x".repeat(254)).is_err());
         assert_eq!(":any".parse(), Ok(TopicName::any()));
         assert!(TopicName::any().is_any());
+    }
+
+    #[test]
+    fn groups() {
+        for good in ["tenant 7", "ü", &"x".repeat(255)] {
+            assert_eq!(good.parse::<GroupName>().map(|name| name.to_string()), Ok(good.to_owned()));
+        }
+        for bad in ["", "a\n", &"x".repeat(256)] {
+            assert_eq!(bad.parse::<GroupName>(), Err(NameError::Group), "{bad:?}");
+        }
     }
 
     #[test]

@@ -3,10 +3,14 @@
 //! Encoded like [attributes](super::Attributes): a list of (number u16, length u16, value), by ascending number,
 //! little-endian. In a change, an empty value removes a setting; a setting that is not listed is unchanged.
 
+pub(crate) mod groups;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+use groups::GroupPolicy;
 
 use super::attributes::{BACKOFF_KINDS, Elements, backoff_value, read_backoff, read_u32};
 use super::limits::{
@@ -46,6 +50,8 @@ pub struct TopicPolicy {
     pub retention_ms: Option<u64>,
     /// What the queue calls when a job is due.
     pub call_back: Option<Arc<CallBack>>,
+    /// What the groups of its jobs mean.
+    pub groups: GroupPolicy,
 }
 
 /// What happens to a job that comes due late, because the queue was down, or that waited long for its first delivery.
@@ -133,6 +139,18 @@ pub enum Setting {
     CallBackPaused = 27,
     /// [`CallBack::delay_ms`], u64.
     CallBackDelay = 28,
+    /// [`GroupPolicy::fair`], u8 1.
+    Fair = 29,
+    /// [`GroupPolicy::leases_max`], u32.
+    GroupLeasesMax = 30,
+    /// [`GroupPolicy::per_second_max`], u32.
+    GroupRate = 31,
+    /// [`GroupPolicy::burst`], u32.
+    GroupBurst = 32,
+    /// [`GroupPolicy::fifo`], text.
+    GroupOrder = 33,
+    /// [`GroupPolicy::on_bury`], text.
+    GroupOnBury = 34,
 }
 
 /// How the value of a setting is written.
@@ -190,7 +208,7 @@ const LATE_DROP: u8 = 3;
 
 impl Setting {
     /// Every setting, by number.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 34] = [
         Self::Ttr,
         Self::Priority,
         Self::AttemptsMax,
@@ -219,6 +237,12 @@ impl Setting {
         Self::CallBackLog,
         Self::CallBackPaused,
         Self::CallBackDelay,
+        Self::Fair,
+        Self::GroupLeasesMax,
+        Self::GroupRate,
+        Self::GroupBurst,
+        Self::GroupOrder,
+        Self::GroupOnBury,
     ];
 
     /// The setting with this number.
@@ -257,6 +281,12 @@ impl Setting {
             Self::CallBackLog => "call_back_log",
             Self::CallBackPaused => "call_back_paused",
             Self::CallBackDelay => "call_back_delay",
+            Self::Fair => "fair",
+            Self::GroupLeasesMax => "group_leases_max",
+            Self::GroupRate => "group_rate",
+            Self::GroupBurst => "group_burst",
+            Self::GroupOrder => "group_order",
+            Self::GroupOnBury => "group_on_bury",
         }
     }
 
@@ -266,9 +296,13 @@ impl Setting {
         match self {
             Self::Ttr => SettingForm::Duration(narrow(TTR_MS_MIN, TTR_MS_MAX)),
             Self::Priority => SettingForm::Number(narrow(0, u32::MAX - 1)),
-            Self::AttemptsMax | Self::BodyMax | Self::LeasesMax => SettingForm::Number(narrow(1, u32::MAX)),
+            Self::AttemptsMax | Self::BodyMax | Self::LeasesMax | Self::GroupLeasesMax => {
+                SettingForm::Number(narrow(1, u32::MAX))
+            }
             Self::JobsMax | Self::BytesMax => SettingForm::Number(1..=u64::MAX),
-            Self::Rate | Self::CallBackRate => SettingForm::Number(narrow(1, RATE_PER_SECOND_MAX)),
+            Self::Rate | Self::CallBackRate | Self::GroupRate | Self::GroupBurst => {
+                SettingForm::Number(narrow(1, RATE_PER_SECOND_MAX))
+            }
             Self::CallBackConcurrency => SettingForm::Number(narrow(1, CALL_BACK_CALLS_MAX)),
             Self::ExpiresAfter | Self::CallBackDelay => SettingForm::Duration(1..=DELAY_MS_MAX),
             Self::Remember => SettingForm::Duration(1..=DEDUPE_RETENTION_MS_MAX),
@@ -276,7 +310,7 @@ impl Setting {
                 SettingForm::Duration(narrow(CALL_BACK_TIMEOUT_MS_MIN, CALL_BACK_TIMEOUT_MS_MAX))
             }
             Self::CallBackLog => SettingForm::Duration(1..=CALL_BACK_LOG_MS_MAX),
-            Self::CallBackOfJob | Self::CallBackPaused => SettingForm::Flag,
+            Self::CallBackOfJob | Self::CallBackPaused | Self::Fair => SettingForm::Flag,
             Self::Backoff
             | Self::Late
             | Self::DeadLetters
@@ -287,8 +321,15 @@ impl Setting {
             | Self::CallBackSecrets
             | Self::CallBackRefused
             | Self::CallBackRetryIf
-            | Self::CallBackSuccess => SettingForm::Text,
+            | Self::CallBackSuccess
+            | Self::GroupOrder
+            | Self::GroupOnBury => SettingForm::Text,
         }
+    }
+
+    /// True for the settings in [`TopicPolicy::groups`].
+    fn is_of_groups(self) -> bool {
+        self >= Self::Fair
     }
 
     /// The value, if it is within the bounds of this setting.
@@ -333,7 +374,16 @@ impl Setting {
             Self::CallBackRefused => "bury or retry",
             Self::CallBackRetryIf => "a condition of at most 512 bytes",
             Self::CallBackSuccess => "status or reply",
-            Self::CallBackOfJob | Self::CallBackPaused => "true or none",
+            Self::CallBackOfJob | Self::CallBackPaused | Self::Fair => "true or none",
+            Self::GroupLeasesMax => {
+                "at least 1; without the setting there is no limit, and pausing a group stops its deliveries"
+            }
+            Self::GroupRate => {
+                "1 to 1000000; without the setting there is no limit, and pausing a group stops its deliveries"
+            }
+            Self::GroupBurst => "1 to 1000000; without the setting a tenth of the rate, at least 1",
+            Self::GroupOrder => "fifo or none",
+            Self::GroupOnBury => "block or continue",
             Self::CallBackLog => "1 ms to 90 days",
         }
     }
@@ -394,6 +444,7 @@ impl TopicPolicy {
             Setting::Late => self.late.map(Late::value),
             Setting::DeadLetters => self.dead_letters.as_ref().map(|name| name.as_str().as_bytes().to_vec()),
             Setting::Remember => wide(self.retention_ms),
+            _ if setting.is_of_groups() => self.groups.value(setting),
             _ => self.call_back.as_ref()?.value(setting),
         }
     }
@@ -425,6 +476,7 @@ impl TopicPolicy {
                 self.dead_letters = Some(name.ok_or(wrong)?);
             }
             Setting::Remember => self.retention_ms = Some(wide()?),
+            _ if setting.is_of_groups() => self.groups.put(setting, value)?,
             _ => {
                 let mut changed = self.call_back.as_deref().cloned().unwrap_or_default();
                 changed.put(setting, value)?;
@@ -449,6 +501,7 @@ impl TopicPolicy {
             Setting::Late => self.late = None,
             Setting::DeadLetters => self.dead_letters = None,
             Setting::Remember => self.retention_ms = None,
+            _ if setting.is_of_groups() => self.groups.take(setting),
             _ => {
                 let mut changed = self.call_back.as_deref().cloned().unwrap_or_default();
                 changed.take(setting);

@@ -8,7 +8,7 @@ use crate::schema::{Element, ElementKind, Elements, Field, Frame, Item, Kind, Sc
 
 const DOCUMENT: &str = "protocol.md";
 /// Frames and records that have a table of their own; the text describes the others.
-const WITH_TABLE: [&str; 28] = [
+const WITH_TABLE: [&str; 32] = [
     "HELLO",
     "WELCOME",
     "PUSH",
@@ -37,6 +37,10 @@ const WITH_TABLE: [&str; 28] = [
     "schedule_state",
     "firing",
     "SCHEDULE_LIST",
+    "GROUP_SET",
+    "GROUP_LIST",
+    "group_state",
+    "reason",
 ];
 
 pub(crate) fn outputs(schema: &Schema) -> Vec<Output> {

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::usage::whole;
 use adjourn_json::values::{backoff, header, retention_ms};
-use adjourn_types::{AttributesBuilder, Backoff, When};
+use adjourn_types::{AttributesBuilder, Backoff, GroupName, When};
 
 /// Headers, retries and retention.
 #[derive(Debug, Args)]
@@ -21,6 +21,9 @@ pub(crate) struct SettingsArgs {
     /// The wait between attempts, for example 1s..10m, or 0s for none; the default is that of its topic or of the server
     #[arg(long, value_name = "WAITS", value_parser = backoff)]
     pub(crate) backoff: Option<Backoff>,
+    /// The group that the job belongs to, such as a tenant; the topic's settings say what it means
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Option<GroupName>,
 }
 
 impl SettingsArgs {
@@ -41,6 +44,9 @@ impl SettingsArgs {
         }
         if let Some(retention_ms) = self.remember {
             attributes = attributes.dedupe_retention(retention_ms);
+        }
+        if let Some(group) = &self.group {
+            attributes = attributes.group(group.as_str());
         }
         attributes
     }

@@ -5,6 +5,7 @@ use adjourn_protocol::{ConnectionList, Request, Response, StageReport, TopicSet,
 use adjourn_types::TopicName;
 use serde_json::{Value, json};
 
+use super::groups;
 use super::schedules;
 use super::shown::{
     self, Failure, client_failure, delivered_json, fields_of, report_json, request_of, state_name,
@@ -15,8 +16,18 @@ use super::{number, text, with_default};
 const CHANGES: [&str; 5] = ["delete", "kick", "run_now", "reschedule", "move"];
 
 /// The parts of an edit, by their bits.
-const EDITED: [&str; 9] =
-    ["due", "priority", "ttr", "body", "headers", "expires", "attempts_max", "backoff", "dedupe_retention"];
+const EDITED: [&str; 10] = [
+    "due",
+    "priority",
+    "ttr",
+    "body",
+    "headers",
+    "expires",
+    "attempts_max",
+    "backoff",
+    "dedupe_retention",
+    "group",
+];
 
 pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Failure> {
     match text(command, "do") {
@@ -76,6 +87,11 @@ pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Fail
             let ends_session = command["ends_session"] == true;
             done(client.disconnect(number(command, "connection"), ends_session).await)
         }
+        "why" => match request_of("WHY", &shown::reference(command))? {
+            Request::Why(job) => groups::why(client, job).await,
+            _ => Err(shown::usage("a job")),
+        },
+        "group_set" | "group_list" | "topic_why" => groups::obey(client, command).await,
         _ => schedules::obey(client, command).await,
     }
 }

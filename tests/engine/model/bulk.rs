@@ -81,6 +81,7 @@ impl Model {
             let target = self.topic(to, true)?;
             let job = self.find_mut(id.0);
             job.found_by = key.map(<[u8]>::to_vec);
+            job.holds_place = false;
             let was = std::mem::replace(&mut job.topic, target);
             if !matches!(self.find(id.0).state, State::Finished { .. }) {
                 self.topics[was].deleted += 1;

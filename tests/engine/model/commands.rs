@@ -14,6 +14,7 @@ use super::naive::{Finished, Job, Model, Session, State, Time, topic_id};
 
 impl Model {
     pub(super) fn command(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
+        self.follow_groups();
         match command {
             Command::Genesis { .. }
                 if self.genesis || !self.jobs.is_empty() || !self.schedules.is_empty() =>
@@ -65,6 +66,7 @@ impl Model {
             | Command::ScheduleFire { .. }
             | Command::SchedulePause { .. }
             | Command::ScheduleDelete { .. } => return self.about_schedule(command),
+            Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
             Command::TopicPause { topic, paused } => self.pause(topic, *paused)?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, .. } => {
@@ -209,14 +211,9 @@ impl Model {
     }
 
     /// The first in turn of the ready jobs of these topics.
-    fn next_in_turn(&self, topics: &[TopicId]) -> Option<u64> {
-        let turn = |job: &Job| match job.state {
-            State::Ready { order } if topics.contains(&topic_id(job.topic)) && self.has_room(job.topic) => {
-                Some((job.priority, order, job.id))
-            }
-            _ => None,
-        };
-        self.jobs.iter().filter_map(turn).min().map(|(.., id)| id)
+    fn next_in_turn(&mut self, topics: &[TopicId]) -> Option<u64> {
+        let next = topics.iter().filter_map(|topic| self.next_of(topic.0 as usize));
+        next.min().map(|(.., id)| id)
     }
 
     /// A lease on a ready job, unless it is not for delivery by now.
@@ -234,11 +231,13 @@ impl Model {
             return None;
         }
         self.note_grant(self.find(id).topic);
+        let holds_place = self.note_turn(id);
         self.last_fence += 1;
         let (fence, stamp) = (self.last_fence, self.stamp);
         let job = self.find_mut(id);
         let deadline = stamp + u64::from(job.ttr_ms);
         job.attempts += 1;
+        job.holds_place |= holds_place;
         let first = job.past.reserved.map_or(stamp, |(first, ..)| first);
         job.past.reserved = Some((first, stamp, session.0));
         job.state = State::Reserved { fence, deadline, session: session.0 };

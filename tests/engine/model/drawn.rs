@@ -1,10 +1,12 @@
 //! The steps, drawn at random.
 
+use adjourn_engine::GroupChange;
 use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, PRIORITY_UNSAID};
 use adjourn_types::{Backoff, BackoffCurve, FEATURE_LEVEL, IfExists, Overlap};
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::groups::GROUPS;
 use super::policies::{CHANGES, DEFAULTS};
 use super::steps::{Action, DAY, Due, Edit, Fire, Job, KEYS, REASONS, Step, Which};
 
@@ -91,6 +93,7 @@ fn action() -> impl Strategy<Value = Action> {
         4 => which().prop_map(Action::RunNow),
         6 => which().prop_map(Action::Kick),
         4 => (0..3_usize, 0..5_u32).prop_map(|(topic, max)| Action::KickMany(topic, max)),
+        5 => set_group(),
         8 => bulk(),
         8 => moves(),
         3 => (0..3_usize).prop_map(Action::DeleteTopic),
@@ -101,6 +104,14 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
         5 => (0..3_usize, 0..CHANGES.len()).prop_map(|(topic, change)| Action::Policy(topic, change)),
     ]
+}
+
+fn set_group() -> impl Strategy<Value = Action> {
+    use proptest::option::of;
+    let change = (of(select(vec![1, 1, 2, 3])), of(proptest::bool::weighted(0.3)));
+    (0..3_usize, 0..GROUPS.len(), change).prop_map(|(topic, group, (weight, paused))| {
+        Action::SetGroup(topic, group, GroupChange { weight, paused })
+    })
 }
 
 fn set_schedule() -> impl Strategy<Value = Action> {
@@ -188,7 +199,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
 fn edit() -> impl Strategy<Value = Edit> {
     let version = proptest::option::weighted(0.3, proptest::bool::weighted(0.8));
     let is_stale = proptest::bool::weighted(0.1);
-    (0..8_u64, job(), any::<[bool; 4]>(), any::<[bool; 5]>(), version, is_stale).prop_map(
+    (0..8_u64, job(), any::<[bool; 4]>(), any::<[bool; 6]>(), version, is_stale).prop_map(
         |(back, new, changes, replaced, version, is_stale)| Edit {
             back,
             new,
@@ -231,8 +242,9 @@ fn job() -> impl Strategy<Value = Job> {
         proptest::option::weighted(0.5, 0..3_usize),
         rare,
         0..4_usize,
+        proptest::option::weighted(0.6, 0..GROUPS.len()),
     );
-    job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes)| {
+    job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes, group)| {
         let (postpone_max, retention_ms, expires, attempts_max, backoff) = rare;
         Job {
             due,
@@ -246,6 +258,7 @@ fn job() -> impl Strategy<Value = Job> {
             attempts_max,
             backoff,
             body_bytes,
+            group,
         }
     })
 }

@@ -91,6 +91,7 @@ impl Model {
         if edited.replaced.has(AttributeSet::DEDUPE_RETENTION) {
             job.retention_ms = Attributes::dedupe_retention_of(record.attributes);
         }
+        job.holds_place &= Attributes::group_of(record.attributes).unwrap_or_default() == job.group();
         (job.attributes, job.body) = (record.attributes.to_vec(), record.body.to_vec());
         Ok(())
     }

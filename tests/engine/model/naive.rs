@@ -15,6 +15,7 @@ use adjourn_types::{
     SessionSecret, TopicId, TopicName, When,
 };
 
+use super::groups::{Groups, Regrouped};
 use super::policies::Rule;
 use super::schedules::Schedule;
 use crate::kept_bodies::{KeptRecord, reference};
@@ -70,6 +71,8 @@ pub(crate) struct Job {
     pub(crate) past: Past,
     /// The schedule that pushed it, until it has ended.
     pub(crate) schedule: Option<u64>,
+    /// The jobs of its group wait for it, where groups are in order.
+    pub(crate) holds_place: bool,
 }
 
 /// The recorded history of a job. Times are stamps.
@@ -103,6 +106,7 @@ pub(crate) struct Topic {
     /// It was forgotten; its number is not used again.
     pub(crate) gone: bool,
     pub(crate) rule: Rule,
+    pub(crate) groups: Groups,
 }
 
 #[derive(Clone, Debug)]
@@ -144,11 +148,14 @@ pub(crate) struct Model {
     pub(super) ended: Vec<Lease>,
     /// By the entry under way.
     pub(super) deleted_topics: Vec<(TopicId, TopicName)>,
+    pub(super) regrouped: Regrouped,
 }
 
 impl Model {
     pub(crate) fn apply(&mut self, entry: &Entry<'_>) -> Applied {
-        self.stamp = self.stamp.max(entry.stamp.0);
+        let before = self.stamp;
+        self.stamp = before.max(entry.stamp.0);
+        self.wake_groups(before);
         for id in self.too_far(self.stamp) {
             self.put_away(id);
         }
@@ -176,6 +183,7 @@ impl Model {
             Err(reject) => Outcome::Rejected(reject),
         });
         let outcomes = outcomes.collect();
+        self.follow_groups();
         self.note_idle();
         topics_gone.append(&mut self.deleted_topics);
         Applied { outcomes, ended: std::mem::take(&mut self.ended), topics_gone }
@@ -203,7 +211,7 @@ impl Model {
 
     fn note_idle(&mut self) {
         for topic in 0..self.topics.len() {
-            let is_used = self.is_used(topic);
+            let is_used = self.is_used(topic) || self.any_group_set(topic);
             let topic = &mut self.topics[topic];
             if is_used || topic.paused || topic.rule.is_there() {
                 topic.idle_since = None;
@@ -338,7 +346,7 @@ impl Model {
         }
     }
 
-    fn waits_for(job: &Job) -> Time {
+    pub(super) fn waits_for(job: &Job) -> Time {
         match (job.due, job.expires) {
             (Time::Stamp(due), Some(Time::Stamp(expires))) => Time::Stamp(due.min(expires)),
             (Time::Wall(due), Some(Time::Wall(expires))) => Time::Wall(due.min(expires)),
@@ -472,6 +480,7 @@ impl Model {
     }
 
     pub(super) fn remove(&mut self, id: u64) -> Job {
+        self.regroup(id);
         let place = self.jobs.iter().position(|job| job.id == id).expect("lives");
         self.jobs.remove(place)
     }
@@ -482,6 +491,7 @@ impl Model {
 
     /// For one change of it or more.
     pub(super) fn find_mut(&mut self, id: u64) -> &mut Job {
+        self.regroup(id);
         let job = self.jobs.iter_mut().find(|job| job.id == id).expect("lives");
         job.changes += 1;
         job
@@ -521,18 +531,6 @@ impl Model {
                 && topics.contains(&&*self.topics[job.topic].name)
         };
         self.jobs.iter().filter(is_it).map(|job| job.id).min()
-    }
-
-    /// The job that a peek shows.
-    pub(crate) fn peek(&self, topic: usize) -> Option<u64> {
-        let ready = self.jobs.iter().filter(|job| job.topic == topic).filter_map(|job| match job.state {
-            State::Ready { order } => Some((job.priority, order, job.id)),
-            _ => None,
-        });
-        let delayed = |job: &&Job| job.topic == topic && matches!(job.state, State::Delayed);
-        let waits_for = |job: &Job| (self.as_stamp(Self::waits_for(job)), job.id);
-        let first = self.jobs.iter().filter(delayed).map(waits_for).min();
-        ready.min().map(|turn| turn.2).or(first.map(|first| first.1))
     }
 
     pub(crate) fn view(&self, id: u64) -> JobView {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use adjourn_engine::{NewJob, PushOutcome, Reject};
 use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID, TTR_MS_DEFAULT};
 use adjourn_types::{
-    Backoff, BackoffCurve, BuryReason, JobEnd, Late, LateAction, Policy, PolicyChange, RetryDefaults,
+    Backoff, BackoffCurve, BuryReason, JobEnd, Late, LateAction, OnBury, Policy, PolicyChange, RetryDefaults,
     Setting, TopicPolicy,
 };
 use xxhash_rust::xxh3::xxh3_64;
@@ -36,6 +36,11 @@ pub(crate) static CHANGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         set(|policy| policy.late = Some(Late { after_ms: 30, then: LateAction::Spread { over_ms: 200 } })),
         set(|policy| policy.late = Some(Late { after_ms: 50, then: LateAction::Bury })),
         set(|policy| policy.late = Some(Late { after_ms: 0, then: LateAction::Drop })),
+        set(|policy| policy.groups.fair = true),
+        set(|policy| (policy.groups.fifo, policy.groups.on_bury) = (true, Some(OnBury::Continue))),
+        set(|policy| policy.groups.fifo = true),
+        set(|policy| policy.groups.leases_max = Some(2)),
+        set(|policy| (policy.groups.per_second_max, policy.groups.burst) = (Some(10), Some(2))),
         set(|policy| policy.dead_letters = Some("reports".parse().expect("a name"))),
         unset.encode(),
     ]
@@ -97,10 +102,12 @@ impl Model {
         if policy.late != rule.policy.late {
             rule.late_ns = 0;
         }
+        let groups = rule.policy.groups;
         rule.policy = policy;
         if rule.policy.is_empty() {
             *rule = Rule::default();
         }
+        self.refresh_groups(topic, groups);
         Ok(())
     }
 
@@ -180,7 +187,7 @@ impl Model {
         }
         let stamp = self.stamp;
         let job = self.find_mut(id);
-        (job.topic, job.attempts, job.due) = (to, 0, Time::Stamp(stamp));
+        (job.topic, job.attempts, job.due, job.holds_place) = (to, 0, Time::Stamp(stamp), false);
         job.state = State::Ready { order: stamp };
         job.found_by = None;
         if job.past.reason.is_none() {

@@ -142,9 +142,7 @@ impl Model {
         for going in replaced.iter().chain(&living) {
             self.make_way(going);
         }
-        (self.last_job, self.kept) = (self.last_job + 1, self.kept + 1);
-        self.topics[topic].pushed += 1;
-        let id = JobId::new(GroupId(0), self.last_job);
+        let id = self.next_id(topic);
         self.jobs.push(Job {
             id: id.0,
             topic,
@@ -168,9 +166,17 @@ impl Model {
             state: State::Delayed,
             past: Past { pushed: self.stamp, ..Past::default() },
             schedule: None,
+            holds_place: false,
         });
         self.wait(id.0);
-        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+        living.map_or(PushOutcome::Pushed(id), |_| PushOutcome::Replaced(id))
+    }
+
+    /// The id of a new job of `topic`, which takes the next place, too.
+    fn next_id(&mut self, topic: usize) -> JobId {
+        (self.last_job, self.kept) = (self.last_job + 1, self.kept + 1);
+        self.topics[topic].pushed += 1;
+        JobId::new(GroupId(0), self.last_job)
     }
 
     /// A job that is replaced.
@@ -189,6 +195,7 @@ impl Model {
         let (place, retention_ms) = (self.kept, Attributes::dedupe_retention_of(new.attributes));
         let of_queue = self.of_queue();
         let job = self.find_mut(id);
+        job.holds_place &= Attributes::group_of(new.attributes).unwrap_or_default() == job.group();
         (job.attributes, job.body, job.place) = (new.attributes.to_vec(), new.body.to_vec(), place);
         (job.priority, job.ttr_ms, job.policy, job.of_queue) = (priority, ttr_ms, policy, of_queue);
         (job.due, job.expires, job.retention_ms) = (due, expires, retention_ms);

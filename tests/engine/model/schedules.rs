@@ -2,7 +2,7 @@
 
 use adjourn_engine::{
     Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject, ScheduleView,
-    Tick,
+    SkippedInstants, Tick,
 };
 use adjourn_types::{
     Fired, Firing, IfExists, JobEnd, JobId, Millis, Overlap, PausedBy, SCHEDULE_HISTORY_MAX, ScheduleBefore,
@@ -10,6 +10,7 @@ use adjourn_types::{
 };
 
 use super::naive::{Job, Model, State, Time, topic_id};
+use super::steps::{Action, BODY, Fire, KEYS, Known, KnownSchedule, TOPICS};
 use crate::kept_bodies::reference;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +94,72 @@ impl Schedule {
     fn set_next(&mut self, next: Option<Millis>) {
         (self.has_come, self.is_held, self.is_over) = (false, false, next.is_none());
         self.next = next.map_or(self.next, |next| next.0);
+    }
+}
+
+impl Known {
+    pub(super) fn about_schedule(&self, action: &Action) -> Command<'_> {
+        match action {
+            Action::SetSchedule { topic, name, overlap, failures_max, next, is_stale, body_bytes } => {
+                let (topic, name) = (TOPICS[*topic], KEYS[*name]);
+                Command::ScheduleSet {
+                    topic,
+                    schedule: NewSchedule {
+                        name,
+                        priority: 1,
+                        ttr_ms: 1000,
+                        overlap: *overlap,
+                        failures_max: *failures_max,
+                        next: next.map(|by_ms| Millis(self.wall.saturating_add_signed(by_ms))),
+                        attributes: &[],
+                        body: &BODY[..*body_bytes],
+                    },
+                    before: self.schedule_before(topic, name, *is_stale),
+                }
+            }
+            Action::Fire(fire) => self.fire(fire),
+            Action::PauseSchedule(nth, paused) => {
+                Command::SchedulePause { schedule: self.schedule(*nth).id, paused: *paused }
+            }
+            Action::DeleteSchedule(nth) => Command::ScheduleDelete { schedule: self.schedule(*nth).id },
+            other => unreachable!("{other:?} is not about a schedule"),
+        }
+    }
+
+    fn schedule(&self, nth: usize) -> KnownSchedule {
+        self.schedules.get(nth).copied().unwrap_or_default()
+    }
+
+    /// What a command that sets a schedule has seen of it.
+    fn schedule_before(&self, topic: &str, name: &[u8], is_stale: bool) -> Option<ScheduleBefore> {
+        let before = self.schedules.iter().find(|known| known.topic == topic && known.name == name);
+        let before = before.map(|known| known.before);
+        let stale = before.unwrap_or(KnownSchedule::default().before);
+        if is_stale { Some(ScheduleBefore { version: stale.version + 1, ..stale }) } else { before }
+    }
+
+    fn fire(&self, fire: &Fire) -> Command<'_> {
+        let KnownSchedule { id: schedule, record_checksum, before, .. } = self.schedule(fire.nth);
+        let next = before.next.unwrap_or_default();
+        let instant = Millis(next.0 + u64::from(fire.is_wrong));
+        let firings = fire.firings.iter().map(|(by_ms, key)| {
+            let instant = Millis(instant.0.saturating_add_signed(*by_ms));
+            NewFiring { instant, due: Millis(instant.0 + 5), key: key.map(|key| KEYS[key]) }
+        });
+        let skipped = fire.skipped.map(|(after_ms, instants)| SkippedInstants {
+            first: Millis(instant.0 + after_ms),
+            last: Millis(instant.0 + after_ms + instants),
+            instants,
+            reason: SkipReason::Missed,
+        });
+        let next = fire.next.map(|after_ms| Millis(self.wall + after_ms));
+        Command::ScheduleFire {
+            schedule,
+            record_checksum: record_checksum ^ u32::from(fire.is_stale),
+            tick: (!fire.by_hand).then_some(Tick { instant, skipped, next, left: fire.left }),
+            firings: firings.collect(),
+            template: JobTemplate { attributes: &[], body: &BODY[..2] },
+        }
     }
 }
 

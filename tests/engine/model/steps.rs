@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use adjourn_engine::{
-    BulkChange, Command, Conditions, EditedRecord, JobEdit, JobSelect, JobTemplate, KeyedJob, NewFiring,
-    NewJob, NewSchedule, Record, Share, SkippedInstants, Tick, TopicOrder,
+    BulkChange, Command, Conditions, EditedRecord, GroupChange, JobEdit, JobSelect, KeyedJob, NewJob, Record,
+    Share, TopicOrder,
 };
 use adjourn_types::{
     AttributeSet, Attributes, AttributesBuilder, Backoff, IfExists, JobId, Lease, Millis, Overlap,
-    ScheduleBefore, SessionId, SessionSecret, SkipReason, When,
+    ScheduleBefore, SessionId, SessionSecret, When,
 };
 
+use super::groups::GROUPS;
 use super::policies::{CHANGES, DEFAULTS};
 use crate::kept_bodies::KeptRecord;
 
@@ -26,7 +27,7 @@ pub(crate) const KEYS: [&[u8]; 3] = [b"a", b"id:b", b"order 17"];
 pub(super) static REASONS: LazyLock<[String; 4]> = LazyLock::new(|| {
     [String::new(), "no such address".to_owned(), "später".to_owned(), format!("x{}", "ü".repeat(600))]
 });
-const BODY: &[u8] = b"0123456789";
+pub(super) const BODY: &[u8] = b"0123456789";
 pub(super) const DAY: i64 = 86_400_000;
 
 /// An entry: how far the clock moved, and the actions.
@@ -49,6 +50,7 @@ pub(crate) struct Job {
     pub(super) attempts_max: Option<u32>,
     pub(super) backoff: Option<Backoff>,
     pub(super) body_bytes: usize,
+    pub(super) group: Option<usize>,
 }
 
 /// An edit of the nth job from the one that was pushed last.
@@ -60,19 +62,20 @@ pub(crate) struct Edit {
     /// Whether due time, priority, time to run and body change.
     pub(super) changes: [bool; 4],
     /// Which of [`ATTRIBUTES`] are replaced.
-    pub(super) replaced: [bool; 5],
+    pub(super) replaced: [bool; 6],
     /// With the version that it had, or another one.
     pub(super) version: Option<bool>,
     /// The proposer read a record that the job has no more.
     pub(super) is_stale: bool,
 }
 
-const ATTRIBUTES: [AttributeSet; 5] = [
+const ATTRIBUTES: [AttributeSet; 6] = [
     AttributeSet::HEADERS,
     AttributeSet::EXPIRES,
     AttributeSet::ATTEMPTS_MAX,
     AttributeSet::BACKOFF,
     AttributeSet::DEDUPE_RETENTION,
+    AttributeSet::GROUP,
 ];
 
 /// A firing of the nth schedule that is known.
@@ -186,6 +189,8 @@ pub(crate) enum Action {
     DeleteSchedule(usize),
     /// Of which topic, and how many at most.
     KickMany(usize, u32),
+    /// Of which topic, which of some names, weight and pause.
+    SetGroup(usize, usize, GroupChange),
     Pause(usize, bool),
     /// Of which topic, and which of some changes.
     Policy(usize, usize),
@@ -329,7 +334,9 @@ impl Known {
             Action::KickMany(topic, jobs_max) => {
                 Command::KickMany { topic: TOPICS[*topic], jobs_max: *jobs_max }
             }
-            Action::Pause(..) | Action::Policy(..) | Action::DeleteTopic(_) => Self::of_topic(action),
+            Action::Pause(..) | Action::Policy(..) | Action::DeleteTopic(_) | Action::SetGroup(..) => {
+                Self::of_topic(action)
+            }
             Action::Open(_) | Action::Push { .. } | Action::PushIdempotent { .. } | Action::Edit(_) => {
                 unreachable!("made by the caller")
             }
@@ -388,71 +395,10 @@ impl Known {
                 Command::TopicPolicy { topic: TOPICS[*topic], change: &CHANGES[*change] }
             }
             Action::DeleteTopic(topic) => Command::TopicDelete { topic: TOPICS[*topic] },
+            Action::SetGroup(topic, group, change) => {
+                Command::GroupSet { topic: TOPICS[*topic], group: GROUPS[*group], change: *change }
+            }
             other => unreachable!("{other:?} is not about a topic"),
-        }
-    }
-
-    fn about_schedule(&self, action: &Action) -> Command<'_> {
-        match action {
-            Action::SetSchedule { topic, name, overlap, failures_max, next, is_stale, body_bytes } => {
-                let (topic, name) = (TOPICS[*topic], KEYS[*name]);
-                Command::ScheduleSet {
-                    topic,
-                    schedule: NewSchedule {
-                        name,
-                        priority: 1,
-                        ttr_ms: 1000,
-                        overlap: *overlap,
-                        failures_max: *failures_max,
-                        next: next.map(|by_ms| Millis(self.wall.saturating_add_signed(by_ms))),
-                        attributes: &[],
-                        body: &BODY[..*body_bytes],
-                    },
-                    before: self.schedule_before(topic, name, *is_stale),
-                }
-            }
-            Action::Fire(fire) => self.fire(fire),
-            Action::PauseSchedule(nth, paused) => {
-                Command::SchedulePause { schedule: self.schedule(*nth).id, paused: *paused }
-            }
-            Action::DeleteSchedule(nth) => Command::ScheduleDelete { schedule: self.schedule(*nth).id },
-            other => unreachable!("{other:?} is not about a schedule"),
-        }
-    }
-
-    fn schedule(&self, nth: usize) -> KnownSchedule {
-        self.schedules.get(nth).copied().unwrap_or_default()
-    }
-
-    /// What a command that sets a schedule has seen of it.
-    fn schedule_before(&self, topic: &str, name: &[u8], is_stale: bool) -> Option<ScheduleBefore> {
-        let before = self.schedules.iter().find(|known| known.topic == topic && known.name == name);
-        let before = before.map(|known| known.before);
-        let stale = before.unwrap_or(KnownSchedule::default().before);
-        if is_stale { Some(ScheduleBefore { version: stale.version + 1, ..stale }) } else { before }
-    }
-
-    fn fire(&self, fire: &Fire) -> Command<'_> {
-        let KnownSchedule { id: schedule, record_checksum, before, .. } = self.schedule(fire.nth);
-        let next = before.next.unwrap_or_default();
-        let instant = Millis(next.0 + u64::from(fire.is_wrong));
-        let firings = fire.firings.iter().map(|(by_ms, key)| {
-            let instant = Millis(instant.0.saturating_add_signed(*by_ms));
-            NewFiring { instant, due: Millis(instant.0 + 5), key: key.map(|key| KEYS[key]) }
-        });
-        let skipped = fire.skipped.map(|(after_ms, instants)| SkippedInstants {
-            first: Millis(instant.0 + after_ms),
-            last: Millis(instant.0 + after_ms + instants),
-            instants,
-            reason: SkipReason::Missed,
-        });
-        let next = fire.next.map(|after_ms| Millis(self.wall + after_ms));
-        Command::ScheduleFire {
-            schedule,
-            record_checksum: record_checksum ^ u32::from(fire.is_stale),
-            tick: (!fire.by_hand).then_some(Tick { instant, skipped, next, left: fire.left }),
-            firings: firings.collect(),
-            template: JobTemplate { attributes: &[], body: &BODY[..2] },
         }
     }
 
@@ -535,6 +481,9 @@ impl Known {
         if let Some(max_ms) = job.postpone_max {
             builder = builder.postpone_max(max_ms);
         }
+        if let Some(group) = job.group {
+            builder = builder.group(GROUPS[group]);
+        }
         builder.build().expect("valid")
     }
 
@@ -570,8 +519,7 @@ impl Known {
             due_before: matches!(due.1, Due::After(_)).then(|| wall(due.1)),
             attempts_min: attempts.0,
             attempts_max: attempts.1,
-            buried: None,
-            reason: None,
+            ..Conditions::default()
         };
         let jobs = jobs.iter().map(|back| self.back(*back)).collect();
         Command::Bulk { topic: topic.map(|topic| TOPICS[topic]), change, jobs, conditions }

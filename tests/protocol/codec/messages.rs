@@ -8,7 +8,7 @@ use super::kind::{self, Elements, Fields};
 use super::payload::{Message, Record};
 
 /// Every request.
-pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 49] = [
+pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 53] = [
     hello,
     ping,
     goodbye,
@@ -51,6 +51,10 @@ pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 49] = [
     cluster_add,
     cluster_remove,
     cluster_transfer,
+    group_set,
+    group_list,
+    why,
+    topic_why,
     schedule_set,
     schedule_show,
     schedule_list,
@@ -61,7 +65,7 @@ pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 49] = [
 ];
 
 /// Every response.
-pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 28] = [
+pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 30] = [
     welcome,
     pong,
     done,
@@ -85,6 +89,8 @@ pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 28] = [
     backup_ready,
     backup_data,
     cluster_report,
+    groups,
+    reasons,
     scheduled,
     schedule,
     schedules,
@@ -302,7 +308,7 @@ pub(super) fn edit() -> BoxedStrategy<Message> {
     fields.add("due_ms", kind::any_number(8));
     fields.add("priority", kind::any_number(4));
     fields.add("ttr_ms", kind::number(4, 0..=604_800_000));
-    fields.add("edited", kind::bits(2, 0x1ff));
+    fields.add("edited", kind::bits(2, 0x3ff));
     fields.add("due_kind", kind::choice(1, &[0, 1]));
     fields.add("ref", kind::reference());
     fields.add("attributes", attributes_elements().and_unknown());
@@ -428,6 +434,41 @@ pub(super) fn cluster_transfer() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("CLUSTER_TRANSFER");
     fields.add("node", kind::any_number(8));
     fields.message(0x73)
+}
+
+/// Changes the settings of one group. With weight 1 and not paused it has none.
+pub(super) fn group_set() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("GROUP_SET");
+    fields.add("weight", kind::number(4, 0..=1_000));
+    fields.add("pause", kind::choice(1, &[0, 1, 2]));
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("group", kind::text("group", 1, 1..=255));
+    fields.message(0x74)
+}
+
+/// Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name.
+pub(super) fn group_list() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("GROUP_LIST");
+    fields.add("groups_max", kind::number(4, 1..=1_000));
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("after", kind::text("after", 1, 0..=255));
+    fields.add("prefix", kind::text("prefix", 1, 0..=255));
+    fields.message(0x75)
+}
+
+/// Says why a job is not running.
+pub(super) fn why() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("WHY");
+    fields.add("ref", kind::reference());
+    fields.message(0x76)
+}
+
+/// Says why a topic, or one of its groups, gives no job.
+pub(super) fn topic_why() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("TOPIC_WHY");
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("group", kind::text("group", 1, 0..=255));
+    fields.message(0x77)
 }
 
 /// Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
@@ -708,6 +749,21 @@ pub(super) fn cluster_report() -> BoxedStrategy<Message> {
     fields.message(0xf0)
 }
 
+/// A page of groups.
+pub(super) fn groups() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("GROUPS");
+    fields.add("after", kind::text("after", 1, 0..=255));
+    fields.add("groups", kind::list(39, 0..=4_294_967_295, group_state_record()));
+    fields.message(0xf5)
+}
+
+/// Why a job, a topic or a group gives nothing to a consumer.
+pub(super) fn reasons() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("REASONS");
+    fields.add("reasons", kind::list(19, 0..=4_294_967_295, reason_record()));
+    fields.message(0xf6)
+}
+
 /// A schedule is set.
 pub(super) fn scheduled() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULED");
@@ -970,6 +1026,30 @@ pub(super) fn job_template_record() -> BoxedStrategy<Record> {
     fields.record()
 }
 
+/// Where a group stands.
+pub(super) fn group_state_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("group_state");
+    fields.add("ready", kind::any_number(8));
+    fields.add("reserved", kind::any_number(8));
+    fields.add("oldest_ms", kind::any_number(8));
+    fields.add("until_ms", kind::any_number(8));
+    fields.add("weight", kind::any_number(4));
+    fields.add("hold", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]));
+    fields.add("paused", kind::number(1, 0..=1));
+    fields.add("name", kind::text("name", 1, 0..=255));
+    fields.record()
+}
+
+/// One reason why a job, a topic or a group gives nothing now.
+pub(super) fn reason_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("reason");
+    fields.add("why", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]));
+    fields.add("until_ms", kind::any_number(8));
+    fields.add("jobs", kind::any_number(8));
+    fields.add("text", kind::text("text", 2, 0..=65_535));
+    fields.record()
+}
+
 /// Where a schedule stands.
 pub(super) fn schedule_state_record() -> BoxedStrategy<Record> {
     let mut fields = Fields::of("schedule_state");
@@ -1068,7 +1148,7 @@ fn attributes_elements() -> Elements {
     elements.add(0x8002, "expires", kind::composite(expiry_value()));
     elements.add(0x8003, "attempts_max", kind::number(4, 1..=4_294_967_295));
     elements.add(0x8004, "backoff", kind::composite(backoff_value()));
-    elements.add(5, "fairness_key", kind::text("fairness_key", 0, 0..=65_535));
+    elements.add(5, "group", kind::text("group", 0, 1..=255));
     elements.add(6, "dedupe_retention_ms", kind::number(8, 0..=2_592_000_000));
     elements.add(7, "created_at_ms", kind::any_number(8));
     elements.add(8, "schedule_reference", kind::bytes(0, 0..=65_535));
@@ -1088,6 +1168,7 @@ fn filter_elements() -> Elements {
     elements.add(7, "attempts_max", kind::any_number(4));
     elements.add(8, "buried", kind::choice(1, &[0, 1, 2, 3]));
     elements.add(9, "reason", kind::text("reason", 0, 0..=256));
+    elements.add(10, "group", kind::text("group", 0, 1..=255));
     elements
 }
 
@@ -1122,5 +1203,11 @@ fn settings_elements() -> Elements {
     elements.add(26, "call_back_log_ms", kind::number(8, 1..=7_776_000_000));
     elements.add(27, "call_back_paused", kind::flag());
     elements.add(28, "call_back_delay_ms", kind::number(8, 1..=315_360_000_000));
+    elements.add(29, "fair", kind::flag());
+    elements.add(30, "group_leases_max", kind::number(4, 1..=4_294_967_295));
+    elements.add(31, "group_per_second_max", kind::number(4, 1..=1_000_000));
+    elements.add(32, "group_burst", kind::number(4, 1..=1_000_000));
+    elements.add(33, "group_order", kind::text("group_order", 0, 1..=65_535));
+    elements.add(34, "group_on_bury", kind::text("group_on_bury", 0, 1..=65_535));
     elements
 }

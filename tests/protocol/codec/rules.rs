@@ -30,6 +30,9 @@ pub(super) fn text(name: &str) -> Option<BoxedStrategy<String>> {
             "\\{res\\.[a-z]{1,9}\\} (==|!=|<) [1-9][0-9]{0,4}( && \\{status\\} == 200)?".boxed()
         }
         "call_back_success" => "status|reply".boxed(),
+        "group" => "[a-zA-Z0-9 üж]{1,100}".boxed(),
+        "group_order" => "fifo".boxed(),
+        "group_on_bury" => "block|continue".boxed(),
         _ => return None,
     })
 }

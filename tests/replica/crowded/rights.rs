@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use adjourn_protocol::{
-    Advance, Bulk, Change, Edit, ErrorCode, Hello, IfVersion, JobRef, JobTemplate, List, NewJob, Push,
-    ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume, ScheduleConditions, ScheduleList,
-    ScheduleSet, StatsReport, Subscribe, TopicSet,
+    Advance, Bulk, Change, Edit, ErrorCode, GroupList, GroupSet, Hello, IfVersion, JobRef, JobTemplate, List,
+    NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume, ScheduleConditions,
+    ScheduleList, ScheduleSet, StatsReport, Subscribe, TopicSet,
 };
 use adjourn_replica::{Arrival, ConnectionId};
 use adjourn_types::{
@@ -87,6 +87,35 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::TopicSet => Request::TopicSet(TopicSet { topic, change: Box::default() }),
         Of::TopicDelete => Request::TopicDelete { topic },
         Of::TopicShow => Request::TopicShow { topic },
+        Of::Why => Request::Why(by_key(name)),
+        Of::Advance => Request::Advance(Advance::By(1)),
+        Of::BackupBegin => Request::BackupBegin,
+        Of::BackupRead => Request::BackupRead { offset: 0, bytes: 1 },
+        Of::BackupEnd => Request::BackupEnd,
+        Of::ClusterStatus => Request::ClusterStatus,
+        Of::ClusterAdd => Request::ClusterAdd { address: "127.0.0.1:1".to_owned() },
+        Of::ClusterRemove => Request::ClusterRemove { node: 9 },
+        Of::ClusterTransfer => Request::ClusterTransfer { node: 9 },
+        other => of_groups_or_schedules(other, topic),
+    }
+}
+
+fn of_groups_or_schedules(opcode: RequestOpcode, topic: TopicName) -> Request {
+    use RequestOpcode as Of;
+    match opcode {
+        Of::GroupSet => Request::GroupSet(GroupSet {
+            topic,
+            group: "ann".parse().expect("a group"),
+            weight: Some(2),
+            paused: None,
+        }),
+        Of::GroupList => Request::GroupList(GroupList {
+            topic,
+            after: String::new(),
+            prefix: String::new(),
+            groups_max: 1,
+        }),
+        Of::TopicWhy => Request::TopicWhy { topic, group: String::new() },
         Of::ScheduleSet => Request::ScheduleSet(ScheduleSet {
             topic,
             name: "nightly".to_owned(),
@@ -105,14 +134,7 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::SchedulePause => Request::SchedulePause { topic, name: "nightly".to_owned() },
         Of::ScheduleResume => Request::ScheduleResume { topic, name: "nightly".to_owned() },
         Of::ScheduleRun => Request::ScheduleRun { topic, name: "nightly".to_owned() },
-        Of::Advance => Request::Advance(Advance::By(1)),
-        Of::BackupBegin => Request::BackupBegin,
-        Of::BackupRead => Request::BackupRead { offset: 0, bytes: 1 },
-        Of::BackupEnd => Request::BackupEnd,
-        Of::ClusterStatus => Request::ClusterStatus,
-        Of::ClusterAdd => Request::ClusterAdd { address: "127.0.0.1:1".to_owned() },
-        Of::ClusterRemove => Request::ClusterRemove { node: 9 },
-        Of::ClusterTransfer => Request::ClusterTransfer { node: 9 },
+        other => unreachable!("{other:?} is about neither groups nor schedules"),
     }
 }
 

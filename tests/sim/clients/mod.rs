@@ -10,6 +10,7 @@ mod producer;
 mod scheduler;
 mod steward;
 mod stranger;
+mod tenants;
 mod web_request;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -33,6 +34,10 @@ pub(super) use scheduler::{CAUGHT_UP_WITHIN, is_of_schedule};
 use steward::Steward;
 pub(super) use steward::Wish;
 use stranger::Stranger;
+use tenants::Tenants;
+pub(super) use tenants::{
+    GROUP_LEASES_MAX, GROUP_TOPICS, GROUP_WEIGHT_MAX, IN_ORDER, LIMITED, NO_GROUP, group_named, has_groups,
+};
 use web_request::WebRequest;
 
 /// Every topic. The leases of `brief` may outlive their session, so its jobs have a short time to run.
@@ -202,6 +207,9 @@ impl Client {
         }
         for _ in 0..plan.schedulers {
             roles.push((Box::new(Scheduler::new(plan)), false));
+        }
+        for _ in 0..plan.tenants {
+            roles.push((Box::new(Tenants::new(plan)), false));
         }
         // The last ones.
         for _ in 0..plan.strangers {

@@ -1,10 +1,12 @@
-//! Hardly late: where nothing goes wrong and somebody waits, a job is delivered within what the disk takes.
+//! Hardly late: where nothing goes wrong and somebody waits, a job is delivered within what the disk takes. For jobs of groups nobody
+//! waits.
 
 use std::collections::BTreeMap;
 
 use adjourn_protocol::{Request, Response};
 use bytes::Bytes;
 
+use super::super::clients::has_groups;
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us, WallClock};
 use super::{Invariant, delivered};
@@ -91,7 +93,10 @@ impl Invariant for HardlyLate {
             }
             Seen::Said { response: Response::Subscribed, .. } => _ = self.waited_for.get_or_insert(when.at),
             Seen::Said { response, .. } => {
-                for job in delivered(response).iter().filter(|job| job.attempts == 1) {
+                for job in delivered(response) {
+                    if job.attempts != 1 || has_groups(&job.topic) {
+                        continue;
+                    }
                     let waited_for = self.waited_for.unwrap_or(when.at);
                     let due = self.due.insert(job.body.clone(), None).flatten();
                     let due = due.unwrap_or(when.at).max(waited_for);

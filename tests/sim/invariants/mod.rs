@@ -14,6 +14,7 @@ mod ended;
 mod few_turns;
 mod firings;
 mod fresh_reads;
+mod groups;
 mod hardly_late;
 mod known;
 mod lapse;
@@ -57,6 +58,7 @@ pub(super) trait Invariant {
 
 /// All of them.
 pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
+    let groups = (plan.tenants > 0).then(groups::GroupLog::default);
     let mut all: Vec<Box<dyn Invariant + Send>> = vec![
         Box::new(acknowledged::Acknowledged::new(plan.cluster.is_some())),
         Box::new(checkpoints::Checkpoints::default()),
@@ -79,11 +81,12 @@ pub(super) fn all(plan: &Plan) -> Vec<Box<dyn Invariant + Send>> {
         Box::new(remembered::Remembered::default()),
         Box::new(refusals::Refusals),
         Box::new(same_log::SameLog::default()),
-        Box::new(same_state::SameState::default()),
+        Box::new(same_state::SameState::new(groups.clone())),
         Box::new(settled_once::SettledOnce::default()),
         Box::new(silence::Silence::new(plan.cluster.is_some())),
         Box::new(stop_ends::StopEnds::default()),
     ];
+    all.extend(groups.iter().flat_map(groups::all));
     if plan.cluster.is_none() {
         all.push(Box::new(few_turns::FewTurns::default()));
     }

@@ -1,8 +1,9 @@
 //! Jobs that are reserved together come by priority, then by their place, then by id; those of topics with weights do so within their
-//! topic.
+//! topic. Where groups take turns that is the order within a group only, which is not looked at here.
 
 use adjourn_protocol::{Delivered, Request};
 
+use super::super::clients::has_groups;
 use super::super::seen::{Seen, When};
 use super::{Invariant, delivered};
 
@@ -39,7 +40,8 @@ impl Invariant for Order {
             Some(Request::Subscribe(subscribe)) => !subscribe.weights.is_empty(),
             _ => false,
         };
-        let mut jobs: Vec<&Delivered> = delivered(response).iter().collect();
+        let mut jobs: Vec<&Delivered> =
+            delivered(response).iter().filter(|job| !has_groups(&job.topic)).collect();
         if has_weights {
             // Stable: within a topic they stay as they came.
             jobs.sort_by_key(|job| job.topic.clone());

@@ -16,6 +16,7 @@ use adjourn_types::GroupId;
 use super::super::seen::{NodeId, Seen, When};
 use super::Invariant;
 use super::books::{Book, place};
+use super::groups::GroupLog;
 use crate::kept_bodies::KeptBodies;
 
 #[derive(Debug)]
@@ -39,27 +40,30 @@ pub(super) struct SameState {
     knows: BTreeMap<NodeId, u64>,
     /// Up to where each node has shown that it applied.
     applied: BTreeMap<NodeId, u64>,
+    /// What the entries do to jobs of groups, if somebody wants to know.
+    groups: Option<GroupLog>,
 }
 
-impl Default for SameState {
-    fn default() -> Self {
+impl SameState {
+    pub(super) fn new(groups: Option<GroupLog>) -> Self {
+        let mut engine = Engine::new(GroupId(0));
+        engine.watch_jobs(groups.is_some());
         Self {
             books: BTreeMap::new(),
             lost: BTreeMap::new(),
             history: Vec::new(),
             hashes: Vec::new(),
-            engine: Engine::new(GroupId(0)),
+            engine,
             bodies: KeptBodies::default(),
             members: Membership::alone(1),
             before: (Membership::alone(1), 0),
             changed_at: 0,
             knows: BTreeMap::new(),
             applied: BTreeMap::new(),
+            groups,
         }
     }
-}
 
-impl SameState {
     fn ordered(&mut self, node: NodeId, order: &WriteBatch) -> Result<(), String> {
         let book = self.books.entry(node).or_default();
         book.ordered(order)?;
@@ -137,7 +141,11 @@ impl SameState {
             EntryKind::Normal if entry.data.is_empty() => {}
             EntryKind::Normal => {
                 let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
-                let Ok(_) = self.engine.apply(&decoded, &mut self.bodies);
+                let Ok(applied) = self.engine.apply(&decoded, &mut self.bodies);
+                if let Some(groups) = &self.groups {
+                    let events = self.engine.take_events();
+                    groups.note(self.engine.stamp(), &decoded, &applied.outcomes, events);
+                }
             }
             EntryKind::ConfChange => {
                 let change = MembershipChange::decode(&entry.data).ok_or("a change that is none")?;

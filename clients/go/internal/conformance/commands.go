@@ -111,6 +111,8 @@ type command struct {
 	Prefix        string          `json:"prefix"`
 	Paused        *bool           `json:"paused"`
 	NextBeforeMs  *number         `json:"next_before_ms"`
+	Group         string          `json:"group"`
+	Weight        *uint32         `json:"weight"`
 }
 
 var empty = map[string]any{}

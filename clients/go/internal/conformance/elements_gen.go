@@ -63,8 +63,8 @@ func takeAttributes(f fields, v *wire.Attributes) {
 	if f.has("backoff") {
 		v.Backoff = takeBackoff(f.object("backoff"))
 	}
-	if f.has("fairness_key") {
-		v.FairnessKey = pointer(f.text("fairness_key"))
+	if f.has("group") {
+		v.Group = pointer(f.text("group"))
 	}
 	if f.has("dedupe_retention_ms") {
 		v.DedupeRetentionMs = pointer(f.u64("dedupe_retention_ms"))
@@ -95,8 +95,8 @@ func showAttributes(v *wire.Attributes) map[string]any {
 	if v.Backoff != nil {
 		to["backoff"] = showBackoff(v.Backoff)
 	}
-	if v.FairnessKey != nil {
-		to["fairness_key"] = *v.FairnessKey
+	if v.Group != nil {
+		to["group"] = *v.Group
 	}
 	if v.DedupeRetentionMs != nil {
 		to["dedupe_retention_ms"] = decimal(*v.DedupeRetentionMs)
@@ -142,6 +142,9 @@ func takeFilter(f fields, v *wire.Filter) {
 	if f.has("reason") {
 		v.Reason = pointer(f.text("reason"))
 	}
+	if f.has("group") {
+		v.Group = pointer(f.text("group"))
+	}
 }
 
 func showFilter(v *wire.Filter) map[string]any {
@@ -172,6 +175,9 @@ func showFilter(v *wire.Filter) map[string]any {
 	}
 	if v.Reason != nil {
 		to["reason"] = *v.Reason
+	}
+	if v.Group != nil {
+		to["group"] = *v.Group
 	}
 	return to
 }
@@ -316,6 +322,36 @@ func takeSettings(f fields, v *wire.Settings) {
 		v.Unset = append(v.Unset, 0x001c)
 	} else if f.has("call_back_delay_ms") {
 		v.CallBackDelayMs = pointer(f.u64("call_back_delay_ms"))
+	}
+	if f.isNull("fair") {
+		v.Unset = append(v.Unset, 0x001d)
+	} else if f.has("fair") {
+		v.Fair = f.flag("fair")
+	}
+	if f.isNull("group_leases_max") {
+		v.Unset = append(v.Unset, 0x001e)
+	} else if f.has("group_leases_max") {
+		v.GroupLeasesMax = pointer(f.u32("group_leases_max"))
+	}
+	if f.isNull("group_per_second_max") {
+		v.Unset = append(v.Unset, 0x001f)
+	} else if f.has("group_per_second_max") {
+		v.GroupPerSecondMax = pointer(f.u32("group_per_second_max"))
+	}
+	if f.isNull("group_burst") {
+		v.Unset = append(v.Unset, 0x0020)
+	} else if f.has("group_burst") {
+		v.GroupBurst = pointer(f.u32("group_burst"))
+	}
+	if f.isNull("group_order") {
+		v.Unset = append(v.Unset, 0x0021)
+	} else if f.has("group_order") {
+		v.GroupOrder = pointer(f.text("group_order"))
+	}
+	if f.isNull("group_on_bury") {
+		v.Unset = append(v.Unset, 0x0022)
+	} else if f.has("group_on_bury") {
+		v.GroupOnBury = pointer(f.text("group_on_bury"))
 	}
 }
 
@@ -488,6 +524,42 @@ func showSettings(v *wire.Settings) map[string]any {
 	}
 	if v.IsUnset(0x001c) {
 		to["call_back_delay_ms"] = nil
+	}
+	if v.Fair {
+		to["fair"] = v.Fair
+	}
+	if v.IsUnset(0x001d) {
+		to["fair"] = nil
+	}
+	if v.GroupLeasesMax != nil {
+		to["group_leases_max"] = *v.GroupLeasesMax
+	}
+	if v.IsUnset(0x001e) {
+		to["group_leases_max"] = nil
+	}
+	if v.GroupPerSecondMax != nil {
+		to["group_per_second_max"] = *v.GroupPerSecondMax
+	}
+	if v.IsUnset(0x001f) {
+		to["group_per_second_max"] = nil
+	}
+	if v.GroupBurst != nil {
+		to["group_burst"] = *v.GroupBurst
+	}
+	if v.IsUnset(0x0020) {
+		to["group_burst"] = nil
+	}
+	if v.GroupOrder != nil {
+		to["group_order"] = *v.GroupOrder
+	}
+	if v.IsUnset(0x0021) {
+		to["group_order"] = nil
+	}
+	if v.GroupOnBury != nil {
+		to["group_on_bury"] = *v.GroupOnBury
+	}
+	if v.IsUnset(0x0022) {
+		to["group_on_bury"] = nil
 	}
 	return to
 }

@@ -165,6 +165,22 @@ func takeMessage(name string, f fields) wire.Message {
 		m := &wire.ClusterTransfer{}
 		takeClusterTransfer(f, m)
 		return m
+	case "GROUP_SET":
+		m := &wire.GroupSet{}
+		takeGroupSet(f, m)
+		return m
+	case "GROUP_LIST":
+		m := &wire.GroupList{}
+		takeGroupList(f, m)
+		return m
+	case "WHY":
+		m := &wire.Why{}
+		takeWhy(f, m)
+		return m
+	case "TOPIC_WHY":
+		m := &wire.TopicWhy{}
+		takeTopicWhy(f, m)
+		return m
 	case "SCHEDULE_SET":
 		m := &wire.ScheduleSet{}
 		takeScheduleSet(f, m)
@@ -281,6 +297,14 @@ func takeMessage(name string, f fields) wire.Message {
 		m := &wire.ClusterReport{}
 		takeClusterReport(f, m)
 		return m
+	case "GROUPS":
+		m := &wire.Groups{}
+		takeGroups(f, m)
+		return m
+	case "REASONS":
+		m := &wire.Reasons{}
+		takeReasons(f, m)
+		return m
 	case "SCHEDULED":
 		m := &wire.Scheduled{}
 		takeScheduled(f, m)
@@ -379,6 +403,14 @@ func showMessage(m wire.Message) map[string]any {
 		showClusterRemove(m, to)
 	case *wire.ClusterTransfer:
 		showClusterTransfer(m, to)
+	case *wire.GroupSet:
+		showGroupSet(m, to)
+	case *wire.GroupList:
+		showGroupList(m, to)
+	case *wire.Why:
+		showWhy(m, to)
+	case *wire.TopicWhy:
+		showTopicWhy(m, to)
 	case *wire.ScheduleSet:
 		showScheduleSet(m, to)
 	case *wire.ScheduleShow:
@@ -435,6 +467,10 @@ func showMessage(m wire.Message) map[string]any {
 		showBackupData(m, to)
 	case *wire.ClusterReport:
 		showClusterReport(m, to)
+	case *wire.Groups:
+		showGroups(m, to)
+	case *wire.Reasons:
+		showReasons(m, to)
 	case *wire.Scheduled:
 		showScheduled(m, to)
 	case *wire.Schedule:
@@ -759,6 +795,42 @@ func showJobTemplate(v *wire.JobTemplate, to map[string]any) {
 	to["ttr_ms"] = v.TtrMs
 	to["attributes"] = showAttributes(&v.Attributes)
 	to["body"] = bytesOf(v.Body)
+}
+
+func takeGroupState(f fields, v *wire.GroupState) {
+	v.Ready = f.u64("ready")
+	v.Reserved = f.u64("reserved")
+	v.OldestMs = f.u64("oldest_ms")
+	v.UntilMs = f.u64("until_ms")
+	v.Weight = f.u32("weight")
+	v.Hold = f.u8("hold")
+	v.Paused = f.u8("paused")
+	v.Name = f.text("name")
+}
+
+func showGroupState(v *wire.GroupState, to map[string]any) {
+	to["ready"] = decimal(v.Ready)
+	to["reserved"] = decimal(v.Reserved)
+	to["oldest_ms"] = decimal(v.OldestMs)
+	to["until_ms"] = decimal(v.UntilMs)
+	to["weight"] = v.Weight
+	to["hold"] = v.Hold
+	to["paused"] = v.Paused
+	to["name"] = v.Name
+}
+
+func takeReason(f fields, v *wire.Reason) {
+	v.Why = f.u8("why")
+	v.UntilMs = f.u64("until_ms")
+	v.Jobs = f.u64("jobs")
+	v.Text = f.text("text")
+}
+
+func showReason(v *wire.Reason, to map[string]any) {
+	to["why"] = v.Why
+	to["until_ms"] = decimal(v.UntilMs)
+	to["jobs"] = decimal(v.Jobs)
+	to["text"] = v.Text
 }
 
 func takeScheduleState(f fields, v *wire.ScheduleState) {
@@ -1195,6 +1267,52 @@ func showClusterTransfer(v *wire.ClusterTransfer, to map[string]any) {
 	to["node"] = decimal(v.Node)
 }
 
+func takeGroupSet(f fields, v *wire.GroupSet) {
+	v.Weight = f.u32("weight")
+	v.Pause = f.u8("pause")
+	v.Topic = f.text("topic")
+	v.Group = f.text("group")
+}
+
+func showGroupSet(v *wire.GroupSet, to map[string]any) {
+	to["weight"] = v.Weight
+	to["pause"] = v.Pause
+	to["topic"] = v.Topic
+	to["group"] = v.Group
+}
+
+func takeGroupList(f fields, v *wire.GroupList) {
+	v.GroupsMax = f.u32("groups_max")
+	v.Topic = f.text("topic")
+	v.After = f.text("after")
+	v.Prefix = f.text("prefix")
+}
+
+func showGroupList(v *wire.GroupList, to map[string]any) {
+	to["groups_max"] = v.GroupsMax
+	to["topic"] = v.Topic
+	to["after"] = v.After
+	to["prefix"] = v.Prefix
+}
+
+func takeWhy(f fields, v *wire.Why) {
+	takeJobRef(f, &v.Ref)
+}
+
+func showWhy(v *wire.Why, to map[string]any) {
+	showJobRef(&v.Ref, to)
+}
+
+func takeTopicWhy(f fields, v *wire.TopicWhy) {
+	v.Topic = f.text("topic")
+	v.Group = f.text("group")
+}
+
+func showTopicWhy(v *wire.TopicWhy, to map[string]any) {
+	to["topic"] = v.Topic
+	to["group"] = v.Group
+}
+
 func takeScheduleSet(f fields, v *wire.ScheduleSet) {
 	v.Topic = f.text("topic")
 	v.Name = f.text("name")
@@ -1547,6 +1665,24 @@ func showClusterReport(v *wire.ClusterReport, to map[string]any) {
 	to["commit"] = decimal(v.Commit)
 	to["feature_level"] = v.FeatureLevel
 	to["members"] = showItems(v.Members, showNode)
+}
+
+func takeGroups(f fields, v *wire.Groups) {
+	v.After = f.text("after")
+	v.Groups = takeItems(f, "groups", takeGroupState)
+}
+
+func showGroups(v *wire.Groups, to map[string]any) {
+	to["after"] = v.After
+	to["groups"] = showItems(v.Groups, showGroupState)
+}
+
+func takeReasons(f fields, v *wire.Reasons) {
+	v.Reasons = takeItems(f, "reasons", takeReason)
+}
+
+func showReasons(v *wire.Reasons, to map[string]any) {
+	to["reasons"] = showItems(v.Reasons, showReason)
 }
 
 func takeScheduled(f fields, v *wire.Scheduled) {

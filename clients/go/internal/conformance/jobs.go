@@ -81,8 +81,8 @@ func publicAttributes(w *wire.Attributes) adjourn.Attributes {
 	if w.Backoff != nil {
 		a.Backoff = publicBackoff(w.Backoff)
 	}
-	if w.FairnessKey != nil {
-		a.FairnessKey = *w.FairnessKey
+	if w.Group != nil {
+		a.Group = *w.Group
 	}
 	if w.DedupeRetentionMs != nil {
 		a.Retention = number(*w.DedupeRetentionMs).ms()
@@ -123,8 +123,8 @@ func shownAttributes(a *adjourn.Attributes) any {
 	if a.Backoff != nil {
 		w.Backoff = wireBackoff(a.Backoff)
 	}
-	if a.FairnessKey != "" {
-		w.FairnessKey = &a.FairnessKey
+	if a.Group != "" {
+		w.Group = &a.Group
 	}
 	w.DedupeRetentionMs, w.PostponeMaxMs = ms(a.Retention), ms(a.PostponeMax)
 	if !a.CreatedAt.IsZero() {
@@ -164,6 +164,7 @@ type shownFilter struct {
 	AttemptsMax *uint32 `json:"attempts_max"`
 	Buried      uint8   `json:"buried"`
 	Reason      string  `json:"reason"`
+	Group       string  `json:"group"`
 }
 
 func (f *shownFilter) filter() adjourn.Filter {
@@ -172,7 +173,7 @@ func (f *shownFilter) filter() adjourn.Filter {
 	}
 	filter := adjourn.Filter{
 		Topic: f.Topic, KeyPrefix: string(f.KeyPrefix), AttemptsMin: f.AttemptsMin, AttemptsMax: f.AttemptsMax,
-		Buried: adjourn.BuriedReason(f.Buried), Reason: f.Reason,
+		Buried: adjourn.BuriedReason(f.Buried), Reason: f.Reason, Group: f.Group,
 	}
 	for state := adjourn.Delayed; state <= adjourn.Finished; state++ {
 		if f.States&(1<<state) != 0 {

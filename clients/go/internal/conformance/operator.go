@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	adjourn "github.com/adjourn/adjourn-go"
@@ -97,7 +98,10 @@ func operate(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 	case "disconnect":
 		return empty, q.Disconnect(ctx, uint64(c.Connection), c.EndsSession)
 	}
-	return schedule(ctx, q, c)
+	if strings.HasPrefix(c.Do, "schedule_") {
+		return schedule(ctx, q, c)
+	}
+	return group(ctx, q, c)
 }
 
 // cancel ends the context of a reserve that waits, and returns once the reserve was answered.
@@ -211,6 +215,11 @@ func attributeEdit(part string, a *adjourn.Attributes) adjourn.EditOption {
 			return adjourn.WithoutRemember()
 		}
 		return adjourn.Remember(a.Retention)
+	case "group":
+		if a.Group == "" {
+			return adjourn.WithoutGroup()
+		}
+		return adjourn.Group(a.Group)
 	}
 	return nil
 }

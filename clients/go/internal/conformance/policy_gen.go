@@ -146,6 +146,36 @@ func takePolicy(f fields) (p adjourn.Policy, unset []adjourn.Setting) {
 	} else if f.has("call_back_delay_ms") {
 		p.CallBackDelay = pointer(number(f.u64("call_back_delay_ms")).ms())
 	}
+	if f.isNull("fair") {
+		unset = append(unset, adjourn.SettingFair)
+	} else if f.has("fair") {
+		p.Fair = f.flag("fair")
+	}
+	if f.isNull("group_leases_max") {
+		unset = append(unset, adjourn.SettingGroupLeasesMax)
+	} else if f.has("group_leases_max") {
+		p.GroupLeasesMax = pointer(f.u32("group_leases_max"))
+	}
+	if f.isNull("group_per_second_max") {
+		unset = append(unset, adjourn.SettingGroupPerSecondMax)
+	} else if f.has("group_per_second_max") {
+		p.GroupPerSecondMax = pointer(f.u32("group_per_second_max"))
+	}
+	if f.isNull("group_burst") {
+		unset = append(unset, adjourn.SettingGroupBurst)
+	} else if f.has("group_burst") {
+		p.GroupBurst = pointer(f.u32("group_burst"))
+	}
+	if f.isNull("group_order") {
+		unset = append(unset, adjourn.SettingGroupOrder)
+	} else if f.has("group_order") {
+		p.GroupOrder = pointer(f.text("group_order"))
+	}
+	if f.isNull("group_on_bury") {
+		unset = append(unset, adjourn.SettingGroupOnBury)
+	} else if f.has("group_on_bury") {
+		p.GroupOnBury = pointer(f.text("group_on_bury"))
+	}
 	return p, unset
 }
 
@@ -235,6 +265,24 @@ func showPolicy(p *adjourn.Policy) map[string]any {
 	}
 	if p.CallBackDelay != nil {
 		to["call_back_delay_ms"] = decimal(inMs(*p.CallBackDelay))
+	}
+	if p.Fair {
+		to["fair"] = p.Fair
+	}
+	if p.GroupLeasesMax != nil {
+		to["group_leases_max"] = *p.GroupLeasesMax
+	}
+	if p.GroupPerSecondMax != nil {
+		to["group_per_second_max"] = *p.GroupPerSecondMax
+	}
+	if p.GroupBurst != nil {
+		to["group_burst"] = *p.GroupBurst
+	}
+	if p.GroupOrder != nil {
+		to["group_order"] = *p.GroupOrder
+	}
+	if p.GroupOnBury != nil {
+		to["group_on_bury"] = *p.GroupOnBury
 	}
 	return to
 }

@@ -34,6 +34,9 @@ func readFilter(r *wire.Reader, size int, v *wire.Filter) {
 		case 0x0009:
 			text := e.Value.Text(e.Value.Left())
 			v.Reason = &text
+		case 0x000a:
+			text := e.Value.Text(e.Value.Left())
+			v.Group = &text
 		default:
 			r.Fail("there is no condition with the tag %d", e.Tag)
 		}
@@ -181,5 +184,35 @@ func Change(v, by *wire.Settings) {
 		v.CallBackDelayMs = nil
 	} else if by.CallBackDelayMs != nil {
 		v.CallBackDelayMs = by.CallBackDelayMs
+	}
+	if by.IsUnset(29) {
+		v.Fair = false
+	} else if by.Fair {
+		v.Fair = by.Fair
+	}
+	if by.IsUnset(30) {
+		v.GroupLeasesMax = nil
+	} else if by.GroupLeasesMax != nil {
+		v.GroupLeasesMax = by.GroupLeasesMax
+	}
+	if by.IsUnset(31) {
+		v.GroupPerSecondMax = nil
+	} else if by.GroupPerSecondMax != nil {
+		v.GroupPerSecondMax = by.GroupPerSecondMax
+	}
+	if by.IsUnset(32) {
+		v.GroupBurst = nil
+	} else if by.GroupBurst != nil {
+		v.GroupBurst = by.GroupBurst
+	}
+	if by.IsUnset(33) {
+		v.GroupOrder = nil
+	} else if by.GroupOrder != nil {
+		v.GroupOrder = by.GroupOrder
+	}
+	if by.IsUnset(34) {
+		v.GroupOnBury = nil
+	} else if by.GroupOnBury != nil {
+		v.GroupOnBury = by.GroupOnBury
 	}
 }

@@ -165,6 +165,22 @@ func readRequest(op wire.Opcode, r *wire.Reader) wire.Message {
 		m := &wire.ClusterTransfer{}
 		readClusterTransfer(r, m)
 		return m
+	case wire.OpGroupSet:
+		m := &wire.GroupSet{}
+		readGroupSet(r, m)
+		return m
+	case wire.OpGroupList:
+		m := &wire.GroupList{}
+		readGroupList(r, m)
+		return m
+	case wire.OpWhy:
+		m := &wire.Why{}
+		readWhy(r, m)
+		return m
+	case wire.OpTopicWhy:
+		m := &wire.TopicWhy{}
+		readTopicWhy(r, m)
+		return m
 	case wire.OpScheduleSet:
 		m := &wire.ScheduleSet{}
 		readScheduleSet(r, m)
@@ -511,7 +527,7 @@ func readEdit(r *wire.Reader, m *wire.Edit) {
 		m.DueMs = binary.LittleEndian.Uint64(b)
 		m.Priority = binary.LittleEndian.Uint32(b[8:])
 		m.TtrMs = binary.LittleEndian.Uint32(b[12:])
-		m.Edited = binary.LittleEndian.Uint16(b[16:]) & 0x1ff
+		m.Edited = binary.LittleEndian.Uint16(b[16:]) & 0x3ff
 		m.DueKind = b[18]
 		atMost(r, "ttr_ms", uint64(m.TtrMs), 604800000)
 		atMost(r, "due_kind", uint64(m.DueKind), 1)
@@ -598,6 +614,44 @@ func readClusterRemove(r *wire.Reader, m *wire.ClusterRemove) {
 
 func readClusterTransfer(r *wire.Reader, m *wire.ClusterTransfer) {
 	m.Node = r.U64()
+}
+
+func readGroupSet(r *wire.Reader, m *wire.GroupSet) {
+	if b := r.Take(5); b != nil {
+		m.Weight = binary.LittleEndian.Uint32(b)
+		m.Pause = b[4]
+		atMost(r, "weight", uint64(m.Weight), 1000)
+		atMost(r, "pause", uint64(m.Pause), 2)
+	}
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Group = r.Text8()
+	inRange(r, "group", uint64(len(m.Group)), 1, 255)
+}
+
+func readGroupList(r *wire.Reader, m *wire.GroupList) {
+	m.GroupsMax = r.U32()
+	inRange(r, "groups_max", uint64(m.GroupsMax), 1, 1000)
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.After = r.Text8()
+	atMost(r, "after", uint64(len(m.After)), 255)
+	m.Prefix = r.Text8()
+	atMost(r, "prefix", uint64(len(m.Prefix)), 255)
+}
+
+func readWhy(r *wire.Reader, m *wire.Why) {
+	m.Ref = readJobRef(r)
+}
+
+func readTopicWhy(r *wire.Reader, m *wire.TopicWhy) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Group = r.Text8()
+	atMost(r, "group", uint64(len(m.Group)), 255)
 }
 
 func readScheduleSet(r *wire.Reader, m *wire.ScheduleSet) {

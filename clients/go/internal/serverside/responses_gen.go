@@ -53,6 +53,10 @@ func appendResponse(w *wire.Writer, m wire.Message) bool {
 		appendBackupData(w, m)
 	case *wire.ClusterReport:
 		appendClusterReport(w, m)
+	case *wire.Groups:
+		appendGroups(w, m)
+	case *wire.Reasons:
+		appendReasons(w, m)
 	case *wire.Scheduled:
 		appendScheduled(w, m)
 	case *wire.Schedule:
@@ -254,6 +258,28 @@ func appendJobTemplate(w *wire.Writer, v *wire.JobTemplate) {
 	binary.LittleEndian.PutUint32(b[10:], w.Len32(len(v.Body)))
 	wire.AppendAttributes(w, &v.Attributes)
 	w.Bytes(v.Body)
+}
+
+func appendGroupState(w *wire.Writer, v *wire.GroupState) {
+	b := w.Fixed(39)
+	binary.LittleEndian.PutUint64(b, v.Ready)
+	binary.LittleEndian.PutUint64(b[8:], v.Reserved)
+	binary.LittleEndian.PutUint64(b[16:], v.OldestMs)
+	binary.LittleEndian.PutUint64(b[24:], v.UntilMs)
+	binary.LittleEndian.PutUint32(b[32:], v.Weight)
+	b[36] = v.Hold
+	b[37] = v.Paused
+	b[38] = w.Len8(len(v.Name))
+	w.Text(v.Name)
+}
+
+func appendReason(w *wire.Writer, v *wire.Reason) {
+	b := w.Fixed(19)
+	b[0] = v.Why
+	binary.LittleEndian.PutUint64(b[1:], v.UntilMs)
+	binary.LittleEndian.PutUint64(b[9:], v.Jobs)
+	binary.LittleEndian.PutUint16(b[17:], w.Len16(len(v.Text)))
+	w.Text(v.Text)
 }
 
 func appendFiring(w *wire.Writer, v *wire.Firing) {
@@ -490,6 +516,21 @@ func appendClusterReport(w *wire.Writer, m *wire.ClusterReport) {
 	w.List(44, len(m.Members))
 	for i := range m.Members {
 		appendNode(w, &m.Members[i])
+	}
+}
+
+func appendGroups(w *wire.Writer, m *wire.Groups) {
+	w.Text8(m.After)
+	w.List(39, len(m.Groups))
+	for i := range m.Groups {
+		appendGroupState(w, &m.Groups[i])
+	}
+}
+
+func appendReasons(w *wire.Writer, m *wire.Reasons) {
+	w.List(19, len(m.Reasons))
+	for i := range m.Reasons {
+		appendReason(w, &m.Reasons[i])
 	}
 }
 

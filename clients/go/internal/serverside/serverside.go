@@ -45,7 +45,7 @@ func check(r *wire.Reader, m wire.Message) {
 			atMost(r, "due_ms", m.DueMs, limits.DelayMsMax)
 		}
 	case *wire.Edit:
-		inRange(r, "edited", uint64(m.Edited), 1, wire.EditedDedupeRetention<<1-1)
+		inRange(r, "edited", uint64(m.Edited), 1, wire.EditedGroup<<1-1)
 		if m.DueKind == wire.DueKindAfter {
 			atMost(r, "due_ms", m.DueMs, limits.DelayMsMax)
 		}

@@ -53,8 +53,9 @@ type Attributes struct {
 	// Backoff: kind `u8`, jitter `u8` (0 to 100 percent), then `u32` milliseconds: 0 fixed: the wait; 1 linear: step,
 	// maximum; 2 exponential: first, maximum; 3 list: 1 to 32 waits, the last one repeats.
 	Backoff *Backoff
-	// FairnessKey: text; reserved for a later version.
-	FairnessKey *string
+	// Group: text, 1 to limits.GroupBytesMax bytes without control characters (`INVALID`): the group that the job
+	// belongs to, such as a tenant.
+	Group *string
 	// DedupeRetentionMs: `u64` milliseconds, at most limits.DedupeRetentionMsMax (`INVALID`): how long the job is
 	// remembered after FINISH. 0 is as if the attribute were not there.
 	DedupeRetentionMs *uint64
@@ -89,6 +90,8 @@ type Filter struct {
 	Buried *uint8
 	// Reason: it has a last reason, and that contains this text.
 	Reason *string
+	// Group: it belongs to this group.
+	Group *string
 }
 
 // Settings are the policy of a topic, or a change of it. A nil setting is not there.
@@ -155,6 +158,19 @@ type Settings struct {
 	// CallBackDelayMs: how long a job waits that a caller of php-delayqueue pushes without a time, in milliseconds, up
 	// to limits.DelayMsMax.
 	CallBackDelayMs *uint64
+	// Fair: groups take turns. So they do with any of the settings below.
+	Fair bool
+	// GroupLeasesMax: most jobs of one group that are reserved at the same time, at least 1.
+	GroupLeasesMax *uint32
+	// GroupPerSecondMax: most jobs of one group that are delivered per second, 1 to limits.RatePerSecondMax.
+	GroupPerSecondMax *uint32
+	// GroupBurst: how many of them may be delivered at once, 1 to limits.RatePerSecondMax; without it a tenth of the
+	// rate, at least 1.
+	GroupBurst *uint32
+	// GroupOrder: `fifo`: one job of a group at a time, and the next one when that has ended.
+	GroupOrder *string
+	// GroupOnBury: with `fifo`, what a buried job means to those behind it: `block` (the default) or `continue`.
+	GroupOnBury *string
 	// Unset has the tags of settings that TOPIC_SET takes away.
 	Unset []uint16
 }
@@ -222,8 +238,8 @@ func (v *Attributes) Size() (n int) {
 	if v.Backoff != nil {
 		n += 6 + 4*len(v.Backoff.WaitsMs)
 	}
-	if v.FairnessKey != nil {
-		n += 4 + len(*v.FairnessKey)
+	if v.Group != nil {
+		n += 4 + len(*v.Group)
 	}
 	if v.DedupeRetentionMs != nil {
 		n += 12
@@ -263,8 +279,8 @@ func AppendAttributes(w *Writer, v *Attributes) {
 		appendBackoff(w, v.Backoff)
 		w.End(at)
 	}
-	if v.FairnessKey != nil {
-		w.ElementText(0x0005, *v.FairnessKey)
+	if v.Group != nil {
+		w.ElementText(0x0005, *v.Group)
 	}
 	if v.DedupeRetentionMs != nil {
 		w.ElementU64(0x0006, *v.DedupeRetentionMs)
@@ -311,6 +327,9 @@ func AppendFilter(w *Writer, v *Filter) {
 	}
 	if v.Reason != nil {
 		w.ElementText(0x0009, *v.Reason)
+	}
+	if v.Group != nil {
+		w.ElementText(0x000a, *v.Group)
 	}
 }
 
@@ -460,6 +479,36 @@ func AppendSettings(w *Writer, v *Settings) {
 	} else if v.CallBackDelayMs != nil {
 		w.ElementU64(0x001c, *v.CallBackDelayMs)
 	}
+	if v.IsUnset(0x001d) {
+		w.ElementBytes(0x001d, nil)
+	} else if v.Fair {
+		w.ElementU8(0x001d, 1)
+	}
+	if v.IsUnset(0x001e) {
+		w.ElementBytes(0x001e, nil)
+	} else if v.GroupLeasesMax != nil {
+		w.ElementU32(0x001e, *v.GroupLeasesMax)
+	}
+	if v.IsUnset(0x001f) {
+		w.ElementBytes(0x001f, nil)
+	} else if v.GroupPerSecondMax != nil {
+		w.ElementU32(0x001f, *v.GroupPerSecondMax)
+	}
+	if v.IsUnset(0x0020) {
+		w.ElementBytes(0x0020, nil)
+	} else if v.GroupBurst != nil {
+		w.ElementU32(0x0020, *v.GroupBurst)
+	}
+	if v.IsUnset(0x0021) {
+		w.ElementBytes(0x0021, nil)
+	} else if v.GroupOrder != nil {
+		w.ElementText(0x0021, *v.GroupOrder)
+	}
+	if v.IsUnset(0x0022) {
+		w.ElementBytes(0x0022, nil)
+	} else if v.GroupOnBury != nil {
+		w.ElementText(0x0022, *v.GroupOnBury)
+	}
 }
 
 // ReadAttributes decodes size bytes of them.
@@ -485,7 +534,7 @@ func ReadAttributes(r *Reader, size int, v *Attributes) {
 			}
 		case 0x0005:
 			text := e.Value.Text(e.Value.Left())
-			v.FairnessKey = &text
+			v.Group = &text
 		case 0x0006:
 			number := e.Value.U64()
 			v.DedupeRetentionMs = &number
@@ -597,6 +646,23 @@ func ReadSettings(r *Reader, size int, v *Settings) {
 		case 0x001c:
 			number := e.Value.U64()
 			v.CallBackDelayMs = &number
+		case 0x001d:
+			v.Fair = e.Value.U8() != 0
+		case 0x001e:
+			number := e.Value.U32()
+			v.GroupLeasesMax = &number
+		case 0x001f:
+			number := e.Value.U32()
+			v.GroupPerSecondMax = &number
+		case 0x0020:
+			number := e.Value.U32()
+			v.GroupBurst = &number
+		case 0x0021:
+			text := e.Value.Text(e.Value.Left())
+			v.GroupOrder = &text
+		case 0x0022:
+			text := e.Value.Text(e.Value.Left())
+			v.GroupOnBury = &text
 		default:
 			e.Skip() // a newer server has more settings
 		}

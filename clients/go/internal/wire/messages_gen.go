@@ -290,6 +290,38 @@ type JobTemplate struct {
 	Body []byte
 }
 
+// GroupState is a part of frames. Where a group stands.
+type GroupState struct {
+	// Ready: its jobs that wait for a consumer.
+	Ready uint64
+	// Reserved: its jobs that a consumer has.
+	Reserved uint64
+	// OldestMs: for how long the next of them has been ready; 0 if none is.
+	OldestMs uint64
+	// UntilMs: until when hold lasts, on the wall clock; 0 if that is not known.
+	UntilMs uint64
+	// Weight: how many jobs it gives at a turn.
+	Weight uint32
+	// Hold: what holds it back.
+	Hold uint8
+	// Paused: 1 if an operator paused it.
+	Paused uint8
+	// Name: its name.
+	Name string
+}
+
+// Reason is a part of frames. One reason why a job, a topic or a group gives nothing now.
+type Reason struct {
+	// Why: the reason.
+	Why uint8
+	// UntilMs: when it ends, on the wall clock; 0 if that is not known.
+	UntilMs uint64
+	// Jobs: with `behind`: how many jobs come first; with a limit of leases: how many there are; else 0.
+	Jobs uint64
+	// Text: one sentence for a person. It may change between versions: decide by the reason.
+	Text string
+}
+
 // ScheduleState is a part of frames. Where a schedule stands.
 type ScheduleState struct {
 	// Schedule: its id.
@@ -808,6 +840,57 @@ type ClusterTransfer struct {
 // Opcode is OpClusterTransfer.
 func (*ClusterTransfer) Opcode() Opcode { return OpClusterTransfer }
 
+// GroupSet is the request GROUP_SET. Changes the settings of one group. With weight 1 and not paused it has none.
+type GroupSet struct {
+	// Weight: how many jobs it gives at a turn, 1 to limits.GroupWeightMax; 0: as before.
+	Weight uint32
+	// Pause: whether it is paused or resumed.
+	Pause uint8
+	// Topic: its topic.
+	Topic string
+	// Group: its name.
+	Group string
+}
+
+// Opcode is OpGroupSet.
+func (*GroupSet) Opcode() Opcode { return OpGroupSet }
+
+// GroupList is the request GROUP_LIST. Lists the groups of a topic that have a job that is ready or reserved, or
+// settings, a page at a time, by name.
+type GroupList struct {
+	// GroupsMax: 1 to limits.GroupsListedMax.
+	GroupsMax uint32
+	// Topic: their topic.
+	Topic string
+	// After: only those with names after this one; empty for the first page, and then what the page before says.
+	After string
+	// Prefix: only those whose names begin like this.
+	Prefix string
+}
+
+// Opcode is OpGroupList.
+func (*GroupList) Opcode() Opcode { return OpGroupList }
+
+// Why is the request WHY. Says why a job is not running.
+type Why struct {
+	// Ref: the job.
+	Ref JobRef
+}
+
+// Opcode is OpWhy.
+func (*Why) Opcode() Opcode { return OpWhy }
+
+// TopicWhy is the request TOPIC_WHY. Says why a topic, or one of its groups, gives no job.
+type TopicWhy struct {
+	// Topic: the topic.
+	Topic string
+	// Group: the group; empty for the whole topic.
+	Group string
+}
+
+// Opcode is OpTopicWhy.
+func (*TopicWhy) Opcode() Opcode { return OpTopicWhy }
+
 // ScheduleSet is the request SCHEDULE_SET. Creates a schedule, or gives the one of this name another content. The topic
 // is made if it is new.
 type ScheduleSet struct {
@@ -1211,6 +1294,26 @@ type ClusterReport struct {
 
 // Opcode is OpClusterReport.
 func (*ClusterReport) Opcode() Opcode { return OpClusterReport }
+
+// Groups is the response GROUPS. A page of groups.
+type Groups struct {
+	// After: where the next page begins; empty on the last one.
+	After string
+	// Groups: the groups, by name.
+	Groups []GroupState
+}
+
+// Opcode is OpGroups.
+func (*Groups) Opcode() Opcode { return OpGroups }
+
+// Reasons is the response REASONS. Why a job, a topic or a group gives nothing to a consumer.
+type Reasons struct {
+	// Reasons: the reasons, the most important one first; never empty.
+	Reasons []Reason
+}
+
+// Opcode is OpReasons.
+func (*Reasons) Opcode() Opcode { return OpReasons }
 
 // Scheduled is the response SCHEDULED. A schedule is set.
 type Scheduled struct {

@@ -77,6 +77,14 @@ func appendRequest(w *Writer, m Message) bool {
 		appendClusterRemove(w, m)
 	case *ClusterTransfer:
 		appendClusterTransfer(w, m)
+	case *GroupSet:
+		appendGroupSet(w, m)
+	case *GroupList:
+		appendGroupList(w, m)
+	case *Why:
+		appendWhy(w, m)
+	case *TopicWhy:
+		appendTopicWhy(w, m)
 	case *ScheduleSet:
 		appendScheduleSet(w, m)
 	case *ScheduleShow:
@@ -399,6 +407,30 @@ func appendClusterRemove(w *Writer, m *ClusterRemove) {
 
 func appendClusterTransfer(w *Writer, m *ClusterTransfer) {
 	w.U64(m.Node)
+}
+
+func appendGroupSet(w *Writer, m *GroupSet) {
+	b := w.Fixed(5)
+	binary.LittleEndian.PutUint32(b, m.Weight)
+	b[4] = m.Pause
+	w.Text8(m.Topic)
+	w.Text8(m.Group)
+}
+
+func appendGroupList(w *Writer, m *GroupList) {
+	w.U32(m.GroupsMax)
+	w.Text8(m.Topic)
+	w.Text8(m.After)
+	w.Text8(m.Prefix)
+}
+
+func appendWhy(w *Writer, m *Why) {
+	w.JobRef(&m.Ref)
+}
+
+func appendTopicWhy(w *Writer, m *TopicWhy) {
+	w.Text8(m.Topic)
+	w.Text8(m.Group)
 }
 
 func appendScheduleSet(w *Writer, m *ScheduleSet) {

@@ -95,6 +95,14 @@ func readResponse(op Opcode, r *Reader) Message {
 		m := &ClusterReport{}
 		readClusterReport(r, m)
 		return m
+	case OpGroups:
+		m := &Groups{}
+		readGroups(r, m)
+		return m
+	case OpReasons:
+		m := &Reasons{}
+		readReasons(r, m)
+		return m
 	case OpScheduled:
 		m := &Scheduled{}
 		readScheduled(r, m)
@@ -340,6 +348,34 @@ func readJobTemplate(r *Reader, fixed int, v *JobTemplate) {
 	body := int(binary.LittleEndian.Uint32(b[10:]))
 	ReadAttributes(r, attributes, &v.Attributes)
 	v.Body = r.Bytes(body)
+}
+
+func readGroupState(r *Reader, fixed int, v *GroupState) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.Ready = binary.LittleEndian.Uint64(b)
+	v.Reserved = binary.LittleEndian.Uint64(b[8:])
+	v.OldestMs = binary.LittleEndian.Uint64(b[16:])
+	v.UntilMs = binary.LittleEndian.Uint64(b[24:])
+	v.Weight = binary.LittleEndian.Uint32(b[32:])
+	v.Hold = b[36]
+	v.Paused = b[37]
+	name := int(b[38])
+	v.Name = r.Text(name)
+}
+
+func readReason(r *Reader, fixed int, v *Reason) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.Why = b[0]
+	v.UntilMs = binary.LittleEndian.Uint64(b[1:])
+	v.Jobs = binary.LittleEndian.Uint64(b[9:])
+	text := int(binary.LittleEndian.Uint16(b[17:]))
+	v.Text = r.Text(text)
 }
 
 func readFiring(r *Reader, fixed int, v *Firing) {
@@ -637,6 +673,25 @@ func readClusterReport(r *Reader, m *ClusterReport) {
 		m.Members = make([]Node, count)
 		for i := range m.Members {
 			readNode(r, fixed, &m.Members[i])
+		}
+	}
+}
+
+func readGroups(r *Reader, m *Groups) {
+	m.After = r.Text8()
+	if fixed, count := r.List(39); count > 0 {
+		m.Groups = make([]GroupState, count)
+		for i := range m.Groups {
+			readGroupState(r, fixed, &m.Groups[i])
+		}
+	}
+}
+
+func readReasons(r *Reader, m *Reasons) {
+	if fixed, count := r.List(19); count > 0 {
+		m.Reasons = make([]Reason, count)
+		for i := range m.Reasons {
+			readReason(r, fixed, &m.Reasons[i])
 		}
 	}
 }

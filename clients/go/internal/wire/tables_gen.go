@@ -69,6 +69,10 @@ const (
 	OpClusterAdd      Opcode = 0x71
 	OpClusterRemove   Opcode = 0x72
 	OpClusterTransfer Opcode = 0x73
+	OpGroupSet        Opcode = 0x74
+	OpGroupList       Opcode = 0x75
+	OpWhy             Opcode = 0x76
+	OpTopicWhy        Opcode = 0x77
 	OpScheduleSet     Opcode = 0x78
 	OpScheduleShow    Opcode = 0x79
 	OpScheduleList    Opcode = 0x7a
@@ -103,6 +107,8 @@ const (
 	OpBackupReady    Opcode = 0xe0
 	OpBackupData     Opcode = 0xe1
 	OpClusterReport  Opcode = 0xf0
+	OpGroups         Opcode = 0xf5
+	OpReasons        Opcode = 0xf6
 	OpScheduled      Opcode = 0xf8
 	OpSchedule       Opcode = 0xf9
 	OpSchedules      Opcode = 0xfa
@@ -154,6 +160,10 @@ var opcodes = [256]opcodeEntry{
 	OpClusterAdd:      {name: "CLUSTER_ADD", answer: OpDone},
 	OpClusterRemove:   {name: "CLUSTER_REMOVE", answer: OpDone},
 	OpClusterTransfer: {name: "CLUSTER_TRANSFER", answer: OpDone},
+	OpGroupSet:        {name: "GROUP_SET", answer: OpDone, repeat: RepeatSafe},
+	OpGroupList:       {name: "GROUP_LIST", answer: OpGroups, repeat: RepeatSafe},
+	OpWhy:             {name: "WHY", answer: OpReasons, repeat: RepeatSafe},
+	OpTopicWhy:        {name: "TOPIC_WHY", answer: OpReasons, repeat: RepeatSafe},
 	OpScheduleSet:     {name: "SCHEDULE_SET", answer: OpScheduled},
 	OpScheduleShow:    {name: "SCHEDULE_SHOW", answer: OpSchedule, repeat: RepeatSafe},
 	OpScheduleList:    {name: "SCHEDULE_LIST", answer: OpSchedules, repeat: RepeatSafe},
@@ -184,6 +194,8 @@ var opcodes = [256]opcodeEntry{
 	OpBackupReady:     {name: "BACKUP_READY"},
 	OpBackupData:      {name: "BACKUP_DATA"},
 	OpClusterReport:   {name: "CLUSTER_REPORT"},
+	OpGroups:          {name: "GROUPS", isProof: true},
+	OpReasons:         {name: "REASONS", isProof: true},
 	OpScheduled:       {name: "SCHEDULED", isProof: true},
 	OpSchedule:        {name: "SCHEDULE", isProof: true},
 	OpSchedules:       {name: "SCHEDULES", isProof: true},
@@ -295,6 +307,35 @@ const (
 	WhichPausedActive = 2
 )
 
+// Whether something is paused or resumed.
+const (
+	PauseKeep   = 0
+	PausePause  = 1
+	PauseResume = 2
+)
+
+// Why a job, a topic or a group gives nothing to a consumer now.
+const (
+	WhyNext           = 0
+	WhyDelayed        = 1
+	WhyTopicPaused    = 2
+	WhyTopicLeases    = 3
+	WhyTopicRate      = 4
+	WhyGroupPaused    = 5
+	WhyGroupLeases    = 6
+	WhyGroupRate      = 7
+	WhyGroupReserved  = 8
+	WhyGroupRetry     = 9
+	WhyGroupBuried    = 10
+	WhyBehind         = 11
+	WhyNoConsumer     = 12
+	WhyCallBackPaused = 13
+	WhyReserved       = 14
+	WhyBuried         = 15
+	WhyFinished       = 16
+	WhyEmpty          = 17
+)
+
 // What became of an instant of a schedule.
 const (
 	FiredPushed   = 0
@@ -384,6 +425,7 @@ const (
 	EditedAttemptsMax     = 1 << 6
 	EditedBackoff         = 1 << 7
 	EditedDedupeRetention = 1 << 8
+	EditedGroup           = 1 << 9
 )
 
 // What is so of a schedule.

@@ -322,7 +322,7 @@ func TestAttributesThereAndBack(t *testing.T) {
 		Expires:           &wire.Expiry{Kind: wire.DueKindAt, Ms: long},
 		AttemptsMax:       &number,
 		Backoff:           &wire.Backoff{Kind: 3, Jitter: 100, WaitsMs: []uint32{1, 2, 3}},
-		FairnessKey:       &text,
+		Group:             &text,
 		DedupeRetentionMs: &long,
 		CreatedAtMs:       &long,
 		ScheduleReference: []byte{},

@@ -28,6 +28,7 @@ use Adjourn\Protocol\TopicFrames;
  */
 final class Client
 {
+    use GroupCalls;
     use ScheduleCalls;
 
     /** How long the end of a script waits for DONE. */
@@ -66,6 +67,7 @@ final class Client
      * @param mixed $body a string goes as it is; anything else as JSON. A NewJob says everything itself
      * @param array<string, string> $headers
      * @param string|null $idempotencyKey see `pushMany`
+     * @param string|null $group see NewJob
      * @throws Error\Server\KeyExists under IfExists::Reject
      */
     public function push(
@@ -79,8 +81,9 @@ final class Client
         ?int $priority = null,
         array $headers = [],
         ?string $idempotencyKey = null,
+        ?string $group = null,
     ): PushResult {
-        $job = NewJob::of($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
+        $job = NewJob::of($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers, $group);
         if ($idempotencyKey !== null || !$this->options->tracing instanceof NoTracing) {
             return $this->pushMany($topic, [$job], idempotencyKey: $idempotencyKey)[0]->orThrow();
         }

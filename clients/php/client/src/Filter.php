@@ -9,7 +9,10 @@ use Adjourn\Protocol\FilterCodec;
 /** Conditions of LIST, COUNT and BULK: a job matches if it meets all of them. */
 final readonly class Filter
 {
-    /** @param list<JobState>|null $states null: all but Finished */
+    /**
+     * @param list<JobState>|null $states null: all but Finished
+     * @param string|null $group only jobs that belong to this group
+     */
     public function __construct(
         public ?string $topic = null,
         public ?array $states = null,
@@ -20,9 +23,13 @@ final readonly class Filter
         public ?int $attemptsMax = null,
         public ?BuriedReason $buried = null,
         public ?string $reasonContains = null,
+        public ?string $group = null,
     ) {
         if ($topic !== null) {
             Topic::check($topic);
+        }
+        if ($group !== null) {
+            Group::check($group);
         }
         if ($buried === BuriedReason::Unknown || in_array(JobState::Unknown, $states ?? [], true)) {
             throw new Error\UsageError('A filter cannot name what this client does not know.');
@@ -45,6 +52,7 @@ final readonly class Filter
             'attempts_max' => $this->attemptsMax,
             'buried' => $this->buried?->value,
             'reason' => $this->reasonContains,
+            'group' => $this->group,
         ]);
     }
 }

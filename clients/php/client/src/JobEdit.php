@@ -29,6 +29,7 @@ final readonly class JobEdit
         'attemptsMax' => JobFrames::EDITED_ATTEMPTS_MAX,
         'backoff' => JobFrames::EDITED_BACKOFF,
         'retentionMs' => JobFrames::EDITED_DEDUPE_RETENTION,
+        'group' => JobFrames::EDITED_GROUP,
     ];
     /** Every job has these. */
     private const NOT_UNSET = ['body', 'delayMs', 'at'];
@@ -47,6 +48,7 @@ final readonly class JobEdit
      * @param int|null $expiresAfterMs dropped when this long has passed since the edit
      * @param int|null $attemptsMax buried after this many failed attempts; NewJob::ATTEMPTS_UNLIMITED: never
      * @param int|null $retentionMs how long the key stays taken after FINISH
+     * @param string|null $group the group in its topic that it belongs to
      * @param list<string> $unset names of the parameters above it, except `body`, `delayMs` and `at`
      */
     public function __construct(
@@ -61,13 +63,14 @@ final readonly class JobEdit
         public ?int $attemptsMax = null,
         public ?Backoff $backoff = null,
         public ?int $retentionMs = null,
+        public ?string $group = null,
         public array $unset = [],
     ) {
         $this->edited = $this->given() | $this->takenAway();
         if ($this->edited === 0) {
             throw new UsageError('An edit changes at least one part of a job: write new JobEdit(priority: 3), for example.');
         }
-        foreach (['headers' => [], 'retentionMs' => 0] as $name => $nothing) {
+        foreach (['headers' => [], 'retentionMs' => 0, 'group' => ''] as $name => $nothing) {
             if ($this->$name === $nothing) {
                 throw new UsageError("To take \"$name\" away, write unset: ['$name'].");
             }
@@ -134,6 +137,7 @@ final readonly class JobEdit
             attemptsMax: $this->attemptsMax,
             backoff: $this->backoff,
             retentionMs: $this->retentionMs,
+            group: $this->group,
         );
     }
 }

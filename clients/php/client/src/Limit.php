@@ -166,6 +166,14 @@ final class Limit
     public const PEER_ADDRESS_BYTES_MAX = 255;
     /** Waits in a backoff list. */
     public const BACKOFF_LIST_MAX = 32;
+    /** Longest name of a group. */
+    public const GROUP_BYTES_MAX = 255;
+    /** Greatest weight of a group. */
+    public const GROUP_WEIGHT_MAX = 1000;
+    /** Groups of one topic that have settings. */
+    public const GROUPS_SET_MAX = 65_536;
+    /** Groups on one page of a list. */
+    public const GROUPS_LISTED_MAX = 1000;
     /** Longest name of a schedule. */
     public const SCHEDULE_NAME_BYTES_MAX = 255;
     /** Longest text that says when a schedule fires. */

@@ -26,7 +26,8 @@ final readonly class NewJob
      * @param int|null $attemptsMax buried after this many failed attempts; ATTEMPTS_UNLIMITED: never
      * @param int|null $retentionMs how long the key stays taken after FINISH
      * @param int|null $postponeMaxMs with IfExists::Postpone: due at the latest this long after the first push
-     * @param string|null $fairnessKey a text; reserved for a later version of the server
+     * @param string|null $group the group in its topic that it belongs to, such as a tenant: 1 to 255 bytes of UTF-8 without control characters. It counts
+     *     in a topic whose groups take turns; see the settings of TopicPolicy that begin with `group`, and `fair`
      * @param \DateTimeInterface|null $createdAt when the producer made it; only shown
      * @param string|null $scheduleReference bytes that say which schedule made it; only shown
      */
@@ -45,7 +46,7 @@ final readonly class NewJob
         public ?Backoff $backoff = null,
         public ?int $retentionMs = null,
         public ?int $postponeMaxMs = null,
-        public ?string $fairnessKey = null,
+        public ?string $group = null,
         public ?\DateTimeInterface $createdAt = null,
         public ?string $scheduleReference = null,
     ) {
@@ -57,6 +58,9 @@ final readonly class NewJob
             self::checkKey($key);
         } elseif ($ifExists !== IfExists::Reject) {
             throw new Error\UsageError('ifExists is about jobs with the same key: give the job a key, too.');
+        }
+        if ($group !== null) {
+            Group::check($group);
         }
         if ($ttrMs !== null && ($ttrMs < Limit::TTR_MS_MIN || $ttrMs > Limit::TTR_MS_MAX)) {
             throw new Error\UsageError('ttrMs goes from 100 to 604,800,000.');
@@ -77,11 +81,12 @@ final readonly class NewJob
         ?int $ttrMs,
         ?int $priority,
         array $headers,
+        ?string $group,
     ): self {
         if (!$body instanceof self) {
-            return new self($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers);
+            return new self($body, $delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers, group: $group);
         }
-        if ([$delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers] !== [null, null, null, IfExists::Reject, null, null, []]) {
+        if ([$delayMs, $at, $key, $ifExists, $ttrMs, $priority, $headers, $group] !== [null, null, null, IfExists::Reject, null, null, [], null]) {
             throw new Error\UsageError('A NewJob says everything itself: write new NewJob($body, delayMs: 60_000, key: ...), and nothing beside it.');
         }
 
@@ -125,7 +130,7 @@ final readonly class NewJob
                 : Due::of($this->expiresAfterMs, $this->expiresAt),
             attemptsMax: $this->attemptsMax,
             backoff: $this->backoff,
-            fairnessKey: $this->fairnessKey,
+            group: $this->group,
             retentionMs: $this->retentionMs,
             createdAtMs: $this->createdAt === null ? null : Time::ms($this->createdAt),
             scheduleReference: $this->scheduleReference,
@@ -148,7 +153,7 @@ final readonly class NewJob
     private function saysNoMore(): bool
     {
         return $this->expiresAfterMs === null && $this->expiresAt === null && $this->attemptsMax === null && $this->backoff === null
-            && $this->retentionMs === null && $this->postponeMaxMs === null && $this->fairnessKey === null && $this->createdAt === null
+            && $this->retentionMs === null && $this->postponeMaxMs === null && $this->group === null && $this->createdAt === null
             && $this->scheduleReference === null;
     }
 }

@@ -45,6 +45,12 @@ final readonly class TopicPolicy
         'callBackLogMs' => 'call_back_log_ms',
         'callBackPaused' => 'call_back_paused',
         'callBackDelayMs' => 'call_back_delay_ms',
+        'fair' => 'fair',
+        'groupLeasesMax' => 'group_leases_max',
+        'groupPerSecondMax' => 'group_per_second_max',
+        'groupBurst' => 'group_burst',
+        'groupOrder' => 'group_order',
+        'groupOnBury' => 'group_on_bury',
     ];
 
     /**
@@ -83,6 +89,13 @@ final readonly class TopicPolicy
      * @param bool|null $callBackPaused No calls are made.
      * @param int|null $callBackDelayMs How long a job waits that a caller of php-delayqueue pushes without a time, in milliseconds,
      *     up to `DELAY_MS_MAX`.
+     * @param bool|null $fair Groups take turns. So they do with any of the settings below.
+     * @param int|null $groupLeasesMax Most jobs of one group that are reserved at the same time, at least 1.
+     * @param int|null $groupPerSecondMax Most jobs of one group that are delivered per second, 1 to `RATE_PER_SECOND_MAX`.
+     * @param int|null $groupBurst How many of them may be delivered at once, 1 to `RATE_PER_SECOND_MAX`; without it a tenth of the
+     *     rate, at least 1.
+     * @param string|null $groupOrder `fifo`: one job of a group at a time, and the next one when that has ended.
+     * @param string|null $groupOnBury With `fifo`, what a buried job means to those behind it: `block` (the default) or `continue`.
      * @param list<string> $unset names of the parameters above it
      */
     public function __construct(
@@ -114,6 +127,12 @@ final readonly class TopicPolicy
         public ?int $callBackLogMs = null,
         public ?bool $callBackPaused = null,
         public ?int $callBackDelayMs = null,
+        public ?bool $fair = null,
+        public ?int $groupLeasesMax = null,
+        public ?int $groupPerSecondMax = null,
+        public ?int $groupBurst = null,
+        public ?string $groupOrder = null,
+        public ?string $groupOnBury = null,
         public array $unset = [],
     ) {
         foreach ($unset as $name) {
@@ -170,6 +189,12 @@ final readonly class TopicPolicy
             'call_back_log_ms' => $this->callBackLogMs,
             'call_back_paused' => $this->callBackPaused,
             'call_back_delay_ms' => $this->callBackDelayMs,
+            'fair' => $this->fair,
+            'group_leases_max' => $this->groupLeasesMax,
+            'group_per_second_max' => $this->groupPerSecondMax,
+            'group_burst' => $this->groupBurst,
+            'group_order' => $this->groupOrder,
+            'group_on_bury' => $this->groupOnBury,
         ], static fn (mixed $value): bool => $value !== null);
         foreach ($this->unset as $name) {
             if ($this->$name !== null) {
@@ -223,6 +248,12 @@ final readonly class TopicPolicy
             callBackLogMs: $settings['call_back_log_ms'] ?? null,
             callBackPaused: $settings['call_back_paused'] ?? null,
             callBackDelayMs: $settings['call_back_delay_ms'] ?? null,
+            fair: $settings['fair'] ?? null,
+            groupLeasesMax: $settings['group_leases_max'] ?? null,
+            groupPerSecondMax: $settings['group_per_second_max'] ?? null,
+            groupBurst: $settings['group_burst'] ?? null,
+            groupOrder: $settings['group_order'] ?? null,
+            groupOnBury: $settings['group_on_bury'] ?? null,
             unset: array_keys(array_intersect(self::NAMES, array_keys($settings, null, true))),
         );
     }

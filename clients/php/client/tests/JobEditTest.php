@@ -45,6 +45,8 @@ final class JobEditTest extends TestCase
         yield 'no backoff' => ['BACKOFF', ['unset' => ['backoff']]];
         yield 'a retention' => ['DEDUPE_RETENTION', ['retentionMs' => 5]];
         yield 'no retention' => ['DEDUPE_RETENTION', ['unset' => ['retentionMs']]];
+        yield 'a group' => ['GROUP', ['group' => 'ann']];
+        yield 'no group' => ['GROUP', ['unset' => ['group']]];
     }
 
     /**
@@ -68,16 +70,17 @@ final class JobEditTest extends TestCase
         $arguments = [
             'body' => ['a' => 1], 'at' => new \DateTimeImmutable('@2000000000'), 'ttrMs' => 1000, 'priority' => 7, 'headers' => ['x' => 'y'],
             'expiresAfterMs' => 5000, 'attemptsMax' => 3, 'backoff' => Backoff::linear(1, 9, 20), 'retentionMs' => 60_000,
+            'group' => 'ann',
         ];
         $pushed = (new NewJob(...$arguments))->fields(new JsonCodec());
         unset($pushed['key'], $pushed['if_exists']);
-        self::assertEquals(['edited' => 511] + $pushed, self::fields(...$arguments));
+        self::assertEquals(['edited' => 1023] + $pushed, self::fields(...$arguments));
     }
 
     public function testWhatIsTakenAwayHasNoValue(): void
     {
-        $fields = self::fields(unset: ['priority', 'ttrMs', 'headers', 'expiresAt', 'attemptsMax', 'backoff', 'retentionMs']);
-        self::assertSame(511 - JobFrames::EDITED_DUE - JobFrames::EDITED_BODY, $fields['edited']);
+        $fields = self::fields(unset: ['priority', 'ttrMs', 'headers', 'expiresAt', 'attemptsMax', 'backoff', 'retentionMs', 'group']);
+        self::assertSame(1023 - JobFrames::EDITED_DUE - JobFrames::EDITED_BODY, $fields['edited']);
         self::assertSame([Limit::PRIORITY_UNSAID, 0, ''], [$fields['priority'], $fields['ttr_ms'], $fields['attributes']]);
     }
 
@@ -130,6 +133,8 @@ final class JobEditTest extends TestCase
         yield 'large headers' => [['headers' => ['a' => str_repeat('x', 1024)]], 'at most 1024'];
         yield 'empty headers' => [['headers' => []], "write unset: ['headers']"];
         yield 'an empty retention' => [['retentionMs' => 0], "write unset: ['retentionMs']"];
+        yield 'an empty group' => [['group' => ''], "write unset: ['group']"];
+        yield 'a long group' => [['group' => str_repeat('x', 256)], 'A group has 1 to 255 bytes'];
         yield 'no due time' => [['unset' => ['delayMs']], '"delayMs" is no part of a job that can be taken away'];
         yield 'an unknown part' => [['unset' => ['expires']], '"expires" is no part'];
         yield 'both' => [['backoff' => Backoff::fixed(1), 'unset' => ['backoff']], 'at once'];

@@ -37,6 +37,8 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
     private const LOOK_MS_MAX = 5000;
     /** The same while there is no connection: the worker sleeps between two looks, and hears signals at once. */
     private const LOOK_AWAY_MS_MAX = 1000;
+    /** Where a payload says to which group its job belongs: `queue:retry` pushes the payload alone. */
+    private const GROUP = 'messageGroup';
 
     private readonly StopSignals $signals;
     private bool $isAway = false;
@@ -147,6 +149,15 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
         return $this->client;
     }
 
+    /** The group is the one that `onGroup` of a job sets, or that its method `messageGroup` returns. */
+    protected function createPayloadArray($job, $queue, $data = '')
+    {
+        $isNamed = is_object($job) && method_exists($job, 'messageGroup');
+        $group = is_object($job) ? $job->messageGroup ?? ($isNamed ? $job->messageGroup() : null) : null;
+
+        return parent::createPayloadArray($job, $queue, $data) + ($group === null ? [] : [self::GROUP => (string) $group]);
+    }
+
     private function enqueue($job, $data, $queue, $delay)
     {
         return $this->enqueuePayload($job, $this->createPayload($job, $this->topic($queue), $data), $queue, $delay);
@@ -166,7 +177,8 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
     private function newJob(string $payload, $delay): NewJob
     {
         $at = $delay instanceof \DateTimeInterface ? $delay : null;
-        $timeout = json_decode($payload, true)['timeout'] ?? null;
+        $said = json_decode($payload, true);
+        $timeout = $said['timeout'] ?? null;
 
         return new NewJob(
             body: $payload,
@@ -176,6 +188,7 @@ class AdjournQueue extends Queue implements QueueContract, ClearableQueue
             headers: ['content-type' => 'application/json'],
             attemptsMax: NewJob::ATTEMPTS_UNLIMITED,
             backoff: Backoff::fixed(0),
+            group: $said[self::GROUP] ?? null,
         );
     }
 

@@ -6,6 +6,7 @@ namespace Adjourn\Laravel\Tests;
 
 use Adjourn\Backoff;
 use Adjourn\Filter;
+use Adjourn\JobReport;
 use Adjourn\JobState;
 use Adjourn\Laravel\AdjournConnector;
 use Adjourn\Laravel\AdjournQueue;
@@ -165,6 +166,22 @@ final class AdjournQueueTest extends TestCase
         self::assertNotNull($this->queue()->creationTimeOfOldestPendingJob());
         $this->work();
         self::assertSame(['a 1'], Recorder::$seen);
+    }
+
+    public function testAJobBelongsToTheGroupThatLaravelNames(): void
+    {
+        $ofAnn = new GroupedRecorder('a');
+        $ofAnn->messageGroup = 'ann';
+        $this->queue()->push($ofAnn);
+        $this->queue()->bulk([new GroupedRecorder('b')]);
+        $this->queue()->later(60, new Recorder('c'));
+        $jobs = iterator_to_array($this->queue()->client()->list(new Filter($this->topic), withBodies: true), false);
+        self::assertSame(['ann', 'bob', null], array_map(static fn (JobReport $job): ?string => $job->attributes->group, $jobs));
+        // As `queue:retry` does it.
+        $again = $this->queue()->pushRaw($jobs[0]->body);
+        self::assertSame('ann', $this->queue()->client()->get($again)->attributes->group);
+        $this->work();
+        self::assertSame(['a 1', 'b 1', 'a 1'], Recorder::$seen);
     }
 
     public function testLaravelDecidesAboutAttemptsAndCallsFailed(): void

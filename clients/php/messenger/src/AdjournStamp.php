@@ -14,6 +14,7 @@ final readonly class AdjournStamp implements StampInterface
     /**
      * @param IfExists|null $ifExists null: a message with this key that waits is replaced. One that is handled stays, and this one
      *     is sent without a key, so that it is handled after it
+     * @param string|null $group the group in its topic that the message belongs to, such as a tenant. Its retries belong to it, too
      */
     public function __construct(
         public ?string $key = null,
@@ -21,6 +22,7 @@ final readonly class AdjournStamp implements StampInterface
         public ?int $priority = null,
         public ?int $ttrMs = null,
         public ?\DateTimeInterface $at = null,
+        public ?string $group = null,
     ) {
         if ($key === null && $ifExists !== null) {
             throw new InvalidArgumentException('ifExists is about messages with the same key: give the message a key, too.');

@@ -88,6 +88,8 @@ class AdjournTransport implements
             headers: ['content-type' => 'application/json'] + ($envelope->last(AdjournReceivedStamp::class)?->job->headers ?? []),
             attemptsMax: NewJob::ATTEMPTS_UNLIMITED,
             backoff: Backoff::fixed(0),
+            // The property is missing in a stamp that an older version serialized.
+            group: $stamp?->group ?? null,
         );
         try {
             $pushed = $this->push($job, $key, $stamp);

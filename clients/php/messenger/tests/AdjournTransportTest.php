@@ -10,6 +10,7 @@ use Adjourn\Client;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Filter;
 use Adjourn\IfExists;
+use Adjourn\JobReport;
 use Adjourn\JobState;
 use Adjourn\Messenger\AdjournReceivedStamp;
 use Adjourn\Messenger\AdjournStamp;
@@ -146,6 +147,30 @@ final class AdjournTransportTest extends TestCase
         }
         self::assertSame(3, $this->transport->client()->peek($this->topic)->priority);
         self::assertSame(['b'], $this->work());
+    }
+
+    public function testAMessageAndItsRetriesBelongToAGroup(): void
+    {
+        $stamps = [new AdjournStamp(key: 'order-17', group: 'ann')];
+        $this->transport->send(new Envelope(new Note('a'), $stamps));
+        $this->transport->send(new Envelope(new Note('a'), [...$stamps, new RedeliveryStamp(1)]));
+        $this->transport->send(new Envelope(new Note('b')));
+        $sent = iterator_to_array($this->transport->client()->list(new Filter($this->topic)), false);
+        $shown = array_map(static fn (JobReport $job): string => "$job->key of {$job->attributes->group}", $sent);
+        sort($shown);
+        self::assertSame([' of ', ' of ann', 'order-17 of ann'], $shown);
+    }
+
+    public function testAStampOfAnOlderVersionHasNoGroup(): void
+    {
+        $old = unserialize(str_replace(
+            ['"Adjourn\Messenger\AdjournStamp":6:', 's:5:"group";N;'],
+            ['"Adjourn\Messenger\AdjournStamp":5:', ''],
+            serialize(new AdjournStamp(priority: 3)),
+        ));
+        $this->transport->send(new Envelope(new Note('a'), [$old]));
+        $sent = $this->transport->client()->peek($this->topic);
+        self::assertSame([3, null], [$sent->priority, $sent->attributes->group]);
     }
 
     public function testAMessageThatIsSentWhileItsKeyIsHandledIsNotLost(): void

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from . import times
 from .errors import UsageError
+from .groups import checked_group
 from .protocol.elements import Filter
 from .protocol.numbers import BuriedReason, States
 
@@ -24,6 +25,8 @@ class Where(TypedDict, total=False):
     buried: BuriedReason | None
     reason: str | None
     """The last reason contains this text."""
+    group: str | None
+    """It belongs to this group."""
 
 
 def where(conditions: Where) -> Filter:
@@ -32,7 +35,7 @@ def where(conditions: Where) -> Filter:
     if unknown:
         raise TypeError(f"jobs have no condition {', '.join(sorted(unknown))}: there are {', '.join(Where.__annotations__)}")
     due_from, due_before = conditions.get("due_from"), conditions.get("due_before")
-    prefix = conditions.get("key_prefix")
+    prefix, group = conditions.get("key_prefix"), conditions.get("group")
     if not isinstance(prefix, str | None):
         raise UsageError(f"key_prefix is a text, not {prefix!r}")
     return Filter(
@@ -45,4 +48,5 @@ def where(conditions: Where) -> Filter:
         attempts_max=conditions.get("attempts_max"),
         buried=conditions.get("buried"),
         reason=conditions.get("reason"),
+        group=None if group is None else checked_group(group),
     )

@@ -40,6 +40,8 @@ class EditParts(TypedDict, total=False):
     """How long it waits after a failed attempt. `None`: the default of the topic or the server."""
     remember: Duration | None
     """How long its key prevents a second job after it was finished. `None`: the topic's default, or not at all."""
+    group: str | None
+    """The group in its topic that it belongs to. `None`: none."""
 
 
 _PART_OF_OPTION = {
@@ -54,6 +56,7 @@ _PART_OF_OPTION = {
     "attempts_max": "attempts_max",
     "backoff": "backoff",
     "remember": "dedupe_retention",
+    "group": "group",
 }
 _PARTS = tuple(dict.fromkeys(_PART_OF_OPTION.values()))
 

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from . import times
 from .body import CONTENT_TYPE, DEFAULT_CODEC, Codec, decode_body, encode_body
 from .errors import AdjournError, UsageError, item_refused
+from .groups import checked_group
 from .protocol.elements import NO_ATTRIBUTES, Attributes
 from .protocol.numbers import HEADERS_BYTES_MAX, KEY_BYTES_MAX, PRIORITY_UNSAID, IfExists, PushOutcome
 from .protocol.requests import PushJob
@@ -54,8 +55,9 @@ class PushOptions(TypedDict, total=False):
     """When the producer made it. It needs a time zone."""
     schedule_reference: bytes | None
     """What names the schedule that made it: bytes that only you read."""
-    fairness_key: str | None
-    """Kept with the job; this version of the server does nothing with it."""
+    group: str | None
+    """The group in its topic that it belongs to, such as a tenant: 1 to 255 bytes of text without control characters. What groups mean is
+    a setting of the topic: see `Queue.groups`."""
 
 
 _OPTION_NAMES = frozenset(PushOptions.__annotations__)
@@ -120,7 +122,7 @@ class NewJob:
             postpone_max_ms=_ms(option("postpone_max"), "postpone_max"),
             created_at_ms=_epoch_ms(option("created_at"), "created_at"),
             schedule_reference=option("schedule_reference"),
-            fairness_key=option("fairness_key"),
+            group=_group(option("group")),
         )
 
 
@@ -134,6 +136,10 @@ def _checked_key(key: str | None) -> str | None:
     if key is not None and not 0 < len(key.encode("utf-8", "surrogatepass")) <= KEY_BYTES_MAX:
         raise UsageError(f"a key has 1 to {KEY_BYTES_MAX} bytes")
     return key
+
+
+def _group(group: str | None) -> str | None:
+    return None if group is None else checked_group(group)
 
 
 def _merged_headers(headers: Mapping[str, str], traced: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:

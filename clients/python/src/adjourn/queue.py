@@ -25,6 +25,7 @@ from .errors import (
     UsageError,
     item_refused,
 )
+from .groups import checked_group, group_set
 from .jobs import HeadersHook, HeldJob, JobData, NewJob, PushOptions, PushResult
 from .pages import BulkStep, Page
 from .producer import Producer, check_body_bytes
@@ -34,6 +35,7 @@ from .protocol.elements import TopicPolicy
 from .protocol.numbers import (
     BULK_JOBS_MAX,
     CONNECTIONS_LISTED_MAX,
+    GROUPS_LISTED_MAX,
     LIST_JOBS_MAX,
     RELEASE_BY_BACKOFF,
     RELEASE_NOT_STARTED,
@@ -311,6 +313,11 @@ class Queue:
         """Makes a buried job ready; its attempts start at 0 again."""
         return await self._ask(rq.Kick(job_ref(job, topic, key)), rs.Changed)
 
+    async def why(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> Sequence[rs.Reason]:
+        """Why a job is not running. There is at least one reason; what counts first comes before the others. A `why` that only a newer
+        server knows is a number. `until_ms` is when a reason ends, in milliseconds on the wall clock; 0: that is not known."""
+        return (await self._ask(rq.Why(job_ref(job, topic, key)), rs.Reasons)).reasons
+
     async def peek(self, topic: str) -> rs.JobReport:
         """Shows the next job of a topic without reserving it."""
         return (await self._ask(rq.Peek(topic), rs.Job)).job
@@ -411,6 +418,39 @@ class Queue:
     async def topic_delete(self, topic: str) -> None:
         """Deletes a topic without jobs, with its settings."""
         await self._ask(rq.TopicDelete(topic), rs.Done)
+
+    async def topic_why(self, topic: str, group: str | None = None) -> Sequence[rs.Reason]:
+        """Why a topic, or one group of it, gives no job. The reasons are as those of `why`."""
+        name = "" if group is None else checked_group(group)
+        return (await self._ask(rq.TopicWhy(topic, name), rs.Reasons)).reasons
+
+    # ---- groups
+
+    async def groups(self, topic: str, *, prefix: str = "") -> AsyncIterator[rs.GroupState]:
+        """The groups of a topic that have a ready or reserved job, or settings of their own, by name: how many jobs each has, its weight, and
+        what holds it back. With `prefix`: only those whose names begin like this.
+
+        Groups mean something in a topic with one of the settings `fair`, `group_leases_max`, `group_per_second_max`, `group_burst`,
+        `group_order`, `group_on_bury`: then they take turns. The group with the fewest leases for its weight gives the next job, and equal
+        groups go round. The limits hold for each group. Jobs without a group take turns as one more group, which has no limits.
+        """
+        after = ""
+        while True:
+            answer = await self._ask(rq.GroupList(GROUPS_LISTED_MAX, topic, after, prefix), rs.Groups)
+            for one in answer.groups:
+                yield one
+            after = answer.after
+            if not after:
+                return
+
+    async def group_set(self, topic: str, group: str, *, weight: int | None = None, paused: bool | None = None) -> None:
+        """Changes the settings of one group: `q.group_set("imports", "ann", weight=5)`. `None` leaves a setting as it is.
+
+        `weight`, 1 to 1,000, is how many jobs it gives at its turn; 1 at first. A group that is `paused` gives none. With the weight 1 and
+        not paused, a group has no settings; at most 65,536 groups of a topic have some. Raises `WrongStateError` if groups mean nothing in
+        the topic.
+        """
+        await self._ask(group_set(topic, group, weight, paused), rs.Done)
 
     # ---- schedules
 

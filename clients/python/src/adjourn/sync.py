@@ -313,6 +313,10 @@ class Queue:
         """Makes a buried job ready."""
         return self._do(lambda q: q.kick(job, topic=topic, key=key))
 
+    def why(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> Sequence[rs.Reason]:
+        """Why a job is not running: at least one reason. See `adjourn.Queue.why`."""
+        return self._do(lambda q: q.why(job, topic=topic, key=key))
+
     def peek(self, topic: str) -> rs.JobReport:
         """Shows the next job of a topic without reserving it."""
         return self._do(lambda q: q.peek(topic))
@@ -390,6 +394,18 @@ class Queue:
     def topic_delete(self, topic: str) -> None:
         """Deletes a topic without jobs."""
         self._do(lambda q: q.topic_delete(topic))
+
+    def topic_why(self, topic: str, group: str | None = None) -> Sequence[rs.Reason]:
+        """Why a topic, or one group of it, gives no job."""
+        return self._do(lambda q: q.topic_why(topic, group))
+
+    def groups(self, topic: str, *, prefix: str = "") -> Iterator[rs.GroupState]:
+        """The groups of a topic, by name. See `adjourn.Queue.groups`."""
+        return self._each(lambda q: q.groups(topic, prefix=prefix))
+
+    def group_set(self, topic: str, group: str, *, weight: int | None = None, paused: bool | None = None) -> None:
+        """Changes the settings of one group. See `adjourn.Queue.group_set`."""
+        self._do(lambda q: q.group_set(topic, group, weight=weight, paused=paused))
 
     def schedule_set(
         self,

@@ -1,12 +1,13 @@
-/** What is true of values beyond their types: of topics, keys, times and choices. */
+/** What is true of values beyond their types: of topics, keys, groups, times and choices. */
 
 import { DecodeError, utf8Bytes, type ByteReader } from './bytes.js';
 import { OUTCOME, OUTCOME_NAMES } from './choices.js';
 import { ERROR_CODES } from './codes.js';
-import { DELAY_MS_MAX, KEY_BYTES_MAX, RELEASE_NOT_STARTED, RELEASE_PARKED, TOPIC_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
+import { DELAY_MS_MAX, GROUP_BYTES_MAX, KEY_BYTES_MAX, RELEASE_NOT_STARTED, RELEASE_PARKED, TOPIC_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
 import type { PushResultValue } from './messages.js';
 
 const TOPIC = /^[A-Za-z0-9._:/][A-Za-z0-9._:/-]*$/;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** What is wrong with a topic's name, if anything. */
 export function topicFault(topic: string): string | null {
@@ -18,7 +19,14 @@ export function topicFault(topic: string): string | null {
 export function keyFault(key: string): string | null {
   const bytes = utf8Bytes(key);
   if (bytes === 0 || bytes > KEY_BYTES_MAX) return `a key has 1 to ${KEY_BYTES_MAX} bytes`;
-  return /[\u0000-\u001f\u007f-\u009f]/.test(key) ? 'a key has no control characters' : null;
+  return CONTROL.test(key) ? 'a key has no control characters' : null;
+}
+
+/** What is wrong with the name of a group, if anything. */
+export function groupFault(group: string): string | null {
+  const bytes = utf8Bytes(group);
+  if (bytes === 0 || bytes > GROUP_BYTES_MAX) return `a group has 1 to ${GROUP_BYTES_MAX} bytes`;
+  return CONTROL.test(group) ? 'a group has no control characters' : null;
 }
 
 // --- what a client reads ---------------------------------------------------------------------------------------

@@ -185,6 +185,63 @@ export const WHICH_PAUSED = {
 /** The names of `WHICH_PAUSED`, each at the place of its number. */
 export const WHICH_PAUSED_NAMES = ['any', 'paused', 'active'] as const;
 
+/** Whether something is paused or resumed. */
+export const PAUSE = {
+  /** It stays as it is. */
+  keep: 0,
+  /** It is paused. */
+  pause: 1,
+  /** It is resumed. */
+  resume: 2,
+} as const;
+/** The names of `PAUSE`, each at the place of its number. */
+export const PAUSE_NAMES = ['keep', 'pause', 'resume'] as const;
+
+/**
+ * Why a job, a topic or a group gives nothing to a consumer now. Any other number: a reason that only a newer server
+ * knows.
+ */
+export const WHY = {
+  /** Nothing holds it back. */
+  next: 0,
+  /** Its due time has not come. */
+  delayed: 1,
+  /** The topic is paused. */
+  topic_paused: 2,
+  /** The topic has as many leases as it may. */
+  topic_leases: 3,
+  /** The topic has used up its rate. */
+  topic_rate: 4,
+  /** Its group is paused. */
+  group_paused: 5,
+  /** Its group has as many leases as it may. */
+  group_leases: 6,
+  /** Its group has used up its rate. */
+  group_rate: 7,
+  /** A job of its group is reserved, and they go one at a time. */
+  group_reserved: 8,
+  /** A job of its group waits for its next attempt, and they go one at a time. */
+  group_retry: 9,
+  /** A job of its group is buried, and they go one at a time. */
+  group_buried: 10,
+  /** Jobs of its topic, or of its group, come first. */
+  behind: 11,
+  /** No consumer waits on the topic. */
+  no_consumer: 12,
+  /** The calls of the topic are paused. */
+  call_back_paused: 13,
+  /** A consumer has it. */
+  reserved: 14,
+  /** It is buried. */
+  buried: 15,
+  /** It is finished, and remembered. */
+  finished: 16,
+  /** No job is ready. */
+  empty: 17,
+} as const;
+/** The names of `WHY`, each at the place of its number. */
+export const WHY_NAMES = ['next', 'delayed', 'topic_paused', 'topic_leases', 'topic_rate', 'group_paused', 'group_leases', 'group_rate', 'group_reserved', 'group_retry', 'group_buried', 'behind', 'no_consumer', 'call_back_paused', 'reserved', 'buried', 'finished', 'empty'] as const;
+
 /** What became of an instant of a schedule. Any other number: something that only a newer server knows. */
 export const FIRED = {
   /** It pushed the job, which has not ended. */
@@ -332,6 +389,8 @@ export const EDITED = {
   backoff: 128,
   /** How long it is remembered. */
   dedupeRetention: 256,
+  /** The group that it belongs to. */
+  group: 512,
 } as const;
 
 /** What is so of a schedule. */

@@ -28,7 +28,7 @@ export const ATTRIBUTES = {
   expires: 'expiry',
   attemptsMax: 'u32',
   backoff: 'backoff',
-  fairnessKey: 'text',
+  group: 'text',
   dedupeRetentionMs: 'u64',
   createdAtMs: 'u64',
   scheduleReference: 'bytes',
@@ -47,6 +47,7 @@ export const CONDITIONS = {
   attemptsMax: 'u32',
   buried: 'u8',
   reason: 'text',
+  group: 'text',
 } as const satisfies Readonly<Record<keyof FilterValue, string>>;
 
 /** What stands in each setting. */
@@ -79,6 +80,12 @@ export const SETTINGS = {
   callBackLogMs: 'u64',
   callBackPaused: 'flag',
   callBackDelayMs: 'u64',
+  fair: 'flag',
+  groupLeasesMax: 'u32',
+  groupPerSecondMax: 'u32',
+  groupBurst: 'u32',
+  groupOrder: 'text',
+  groupOnBury: 'text',
 } as const satisfies Readonly<Record<keyof Settings, string>>;
 
 /** A push asks for the length first, and most jobs of a producer have the same attributes: what is frozen is encoded once. */
@@ -113,9 +120,9 @@ function putAttributes(to: ByteWriter, value: Attributes): void {
     putBackoff(to, value.backoff);
     to.closeElement(at);
   }
-  if (value.fairnessKey !== undefined) {
+  if (value.group !== undefined) {
     const at = to.openElement(0x0005);
-    to.text(value.fairnessKey);
+    to.text(value.group);
     to.closeElement(at);
   }
   if (value.dedupeRetentionMs !== undefined) {
@@ -162,7 +169,7 @@ export function takeAttributes(from: ByteReader, bytes: number): Attributes {
         found.backoff = takeBackoff(from, next);
         break;
       case 0x0005:
-        found.fairnessKey = from.text(next - from.at, 'fairness_key');
+        found.group = from.text(next - from.at, 'group');
         break;
       case 0x0006:
         found.dedupeRetentionMs = from.u64('dedupe_retention_ms');
@@ -233,6 +240,11 @@ function putFilter(to: ByteWriter, value: FilterValue): void {
     to.text(value.reason);
     to.closeElement(at);
   }
+  if (value.group !== undefined) {
+    const at = to.openElement(0x000a);
+    to.text(value.group);
+    to.closeElement(at);
+  }
 }
 
 /** From within other bytes. */
@@ -270,6 +282,9 @@ export function takeFilter(from: ByteReader, bytes: number): FilterValue {
         break;
       case 0x0009:
         found.reason = from.text(next - from.at, 'reason');
+        break;
+      case 0x000a:
+        found.group = from.text(next - from.at, 'group');
         break;
       default:
         throw new DecodeError(`condition ${tag} is not known here`);
@@ -439,6 +454,38 @@ function putSettings(to: ByteWriter, value: SettingsChange): void {
     to.element(0x001c, 8);
     to.u64(value.callBackDelayMs);
   }
+  if (value.fair === null) to.element(0x001d, 0);
+  else if (value.fair !== undefined) {
+    to.element(0x001d, 1);
+    to.u8(1);
+  }
+  if (value.groupLeasesMax === null) to.element(0x001e, 0);
+  else if (value.groupLeasesMax !== undefined) {
+    to.element(0x001e, 4);
+    to.u32(value.groupLeasesMax);
+  }
+  if (value.groupPerSecondMax === null) to.element(0x001f, 0);
+  else if (value.groupPerSecondMax !== undefined) {
+    to.element(0x001f, 4);
+    to.u32(value.groupPerSecondMax);
+  }
+  if (value.groupBurst === null) to.element(0x0020, 0);
+  else if (value.groupBurst !== undefined) {
+    to.element(0x0020, 4);
+    to.u32(value.groupBurst);
+  }
+  if (value.groupOrder === null) to.element(0x0021, 0);
+  else if (value.groupOrder !== undefined) {
+    const at = to.openElement(0x0021);
+    to.text(value.groupOrder);
+    to.closeElement(at);
+  }
+  if (value.groupOnBury === null) to.element(0x0022, 0);
+  else if (value.groupOnBury !== undefined) {
+    const at = to.openElement(0x0022);
+    to.text(value.groupOnBury);
+    to.closeElement(at);
+  }
 }
 
 /** From within other bytes. */
@@ -533,6 +580,24 @@ export function takeSettings(from: ByteReader, bytes: number): SettingsChange {
         break;
       case 0x001c:
         found.callBackDelayMs = next === from.at ? null : from.u64('call_back_delay_ms');
+        break;
+      case 0x001d:
+        found.fair = next === from.at ? null : from.flag('fair');
+        break;
+      case 0x001e:
+        found.groupLeasesMax = next === from.at ? null : from.u32('group_leases_max');
+        break;
+      case 0x001f:
+        found.groupPerSecondMax = next === from.at ? null : from.u32('group_per_second_max');
+        break;
+      case 0x0020:
+        found.groupBurst = next === from.at ? null : from.u32('group_burst');
+        break;
+      case 0x0021:
+        found.groupOrder = next === from.at ? null : from.text(next - from.at, 'group_order');
+        break;
+      case 0x0022:
+        found.groupOnBury = next === from.at ? null : from.text(next - from.at, 'group_on_bury');
         break;
       default:
         from.skip(next - from.at, 'a setting');

@@ -156,6 +156,14 @@ export const TOKEN_BYTES_MAX = 256;
 export const PEER_ADDRESS_BYTES_MAX = 255;
 /** Waits in a backoff list. */
 export const BACKOFF_LIST_MAX = 32;
+/** Longest name of a group. */
+export const GROUP_BYTES_MAX = 255;
+/** Greatest weight of a group. */
+export const GROUP_WEIGHT_MAX = 1_000;
+/** Groups of one topic that have settings. */
+export const GROUPS_SET_MAX = 65_536;
+/** Groups on one page of a list. */
+export const GROUPS_LISTED_MAX = 1_000;
 /** Longest name of a schedule. */
 export const SCHEDULE_NAME_BYTES_MAX = 255;
 /** Longest text that says when a schedule fires. */

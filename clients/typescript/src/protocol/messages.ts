@@ -58,8 +58,11 @@ export interface Attributes {
    * exponential: first, maximum; 3 list: 1 to 32 waits, the last one repeats.
    */
   readonly backoff?: BackoffValue;
-  /** Text; reserved for a later version. */
-  readonly fairnessKey?: string;
+  /**
+   * Text, 1 to `GROUP_BYTES_MAX` bytes without control characters (`INVALID`): the group that the job belongs to, such
+   * as a tenant.
+   */
+  readonly group?: string;
   /**
    * `u64` milliseconds, at most `DEDUPE_RETENTION_MS_MAX` (`INVALID`): how long the job is remembered after FINISH. 0
    * is as if the attribute were not there.
@@ -100,6 +103,8 @@ export interface FilterValue {
   readonly buried?: number;
   /** It has a last reason, and that contains this text. */
   readonly reason?: string;
+  /** It belongs to this group. */
+  readonly group?: string;
 }
 
 /** What a topic decides for its jobs. */
@@ -168,6 +173,20 @@ export interface Settings {
    * How long a job waits that a caller of php-delayqueue pushes without a time, in milliseconds, up to `DELAY_MS_MAX`.
    */
   readonly callBackDelayMs?: bigint;
+  /** Groups take turns. So they do with any of the settings below. */
+  readonly fair?: true;
+  /** Most jobs of one group that are reserved at the same time, at least 1. */
+  readonly groupLeasesMax?: number;
+  /** Most jobs of one group that are delivered per second, 1 to `RATE_PER_SECOND_MAX`. */
+  readonly groupPerSecondMax?: number;
+  /**
+   * How many of them may be delivered at once, 1 to `RATE_PER_SECOND_MAX`; without it a tenth of the rate, at least 1.
+   */
+  readonly groupBurst?: number;
+  /** `fifo`: one job of a group at a time, and the next one when that has ended. */
+  readonly groupOrder?: string;
+  /** With `fifo`, what a buried job means to those behind it: `block` (the default) or `continue`. */
+  readonly groupOnBury?: string;
 }
 
 /** `null` takes a setting away; a setting that is not there stays as it is. */
@@ -516,6 +535,46 @@ export interface JobTemplateValue {
   readonly body: Uint8Array;
 }
 
+/** Where a group stands. */
+export interface GroupStateValue {
+  /** Its jobs that wait for a consumer. */
+  readonly ready: bigint;
+  /** Its jobs that a consumer has. */
+  readonly reserved: bigint;
+  /** For how long the next of them has been ready; 0 if none is. */
+  readonly oldestMs: bigint;
+  /** Until when hold lasts, on the wall clock; 0 if that is not known. */
+  readonly untilMs: bigint;
+  /** How many jobs it gives at a turn. */
+  readonly weight: number;
+  /**
+   * What holds it back: 0 next, 1 delayed, 2 topic_paused, 3 topic_leases, 4 topic_rate, 5 group_paused, 6
+   * group_leases, 7 group_rate, 8 group_reserved, 9 group_retry, 10 group_buried, 11 behind, 12 no_consumer, 13
+   * call_back_paused, 14 reserved, 15 buried, 16 finished, 17 empty.
+   */
+  readonly hold: number;
+  /** 1 if an operator paused it. */
+  readonly paused: number;
+  /** Its name. */
+  readonly name: string;
+}
+
+/** One reason why a job, a topic or a group gives nothing now. */
+export interface ReasonValue {
+  /**
+   * The reason: 0 next, 1 delayed, 2 topic_paused, 3 topic_leases, 4 topic_rate, 5 group_paused, 6 group_leases, 7
+   * group_rate, 8 group_reserved, 9 group_retry, 10 group_buried, 11 behind, 12 no_consumer, 13 call_back_paused, 14
+   * reserved, 15 buried, 16 finished, 17 empty.
+   */
+  readonly why: number;
+  /** When it ends, on the wall clock; 0 if that is not known. */
+  readonly untilMs: bigint;
+  /** With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0. */
+  readonly jobs: bigint;
+  /** One sentence for a person. It may change between versions: decide by the reason. */
+  readonly text: string;
+}
+
 /** Where a schedule stands. */
 export interface ScheduleStateValue {
   /** Its id. */
@@ -847,7 +906,7 @@ export interface EditFields {
   readonly ttrMs: number;
   /**
    * The parts that change; at least one. The fields of other parts must be valid, and are not used: 1 due, 2 priority,
-   * 4 ttr, 8 body, 16 headers, 32 expires, 64 attempts_max, 128 backoff, 256 dedupe_retention.
+   * 4 ttr, 8 body, 16 headers, 32 expires, 64 attempts_max, 128 backoff, 256 dedupe_retention, 512 group.
    */
   readonly edited: number;
   /** How due_ms counts: 0 after, 1 at. */
@@ -945,6 +1004,47 @@ export interface ClusterRemoveFields {
 export interface ClusterTransferFields {
   /** To which; 0 leaves it to the leader. */
   readonly node: bigint;
+}
+
+/** GROUP_SET: Changes the settings of one group. With weight 1 and not paused it has none. */
+export interface GroupSetFields {
+  /** How many jobs it gives at a turn, 1 to `GROUP_WEIGHT_MAX`; 0: as before. */
+  readonly weight: number;
+  /** Whether it is paused or resumed: 0 keep, 1 pause, 2 resume. */
+  readonly pause: number;
+  /** Its topic. */
+  readonly topic: string;
+  /** Its name. */
+  readonly group: string;
+}
+
+/**
+ * GROUP_LIST: Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by
+ * name.
+ */
+export interface GroupListFields {
+  /** 1 to `GROUPS_LISTED_MAX`. */
+  readonly groupsMax: number;
+  /** Their topic. */
+  readonly topic: string;
+  /** Only those with names after this one; empty for the first page, and then what the page before says. */
+  readonly after: string;
+  /** Only those whose names begin like this. */
+  readonly prefix: string;
+}
+
+/** WHY: Says why a job is not running. */
+export interface WhyFields {
+  /** The job. */
+  readonly reference: JobReference;
+}
+
+/** TOPIC_WHY: Says why a topic, or one of its groups, gives no job. */
+export interface TopicWhyFields {
+  /** The topic. */
+  readonly topic: string;
+  /** The group; empty for the whole topic. */
+  readonly group: string;
 }
 
 /** SCHEDULE_SET: Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
@@ -1107,6 +1207,14 @@ export const REQUESTS = {
   CLUSTER_REMOVE: 0x72,
   /** Hands leadership to another member. */
   CLUSTER_TRANSFER: 0x73,
+  /** Changes the settings of one group. With weight 1 and not paused it has none. */
+  GROUP_SET: 0x74,
+  /** Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name. */
+  GROUP_LIST: 0x75,
+  /** Says why a job is not running. */
+  WHY: 0x76,
+  /** Says why a topic, or one of its groups, gives no job. */
+  TOPIC_WHY: 0x77,
   /** Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
   SCHEDULE_SET: 0x78,
   /** Reads one schedule, and what it did of late. */
@@ -1166,6 +1274,10 @@ export interface RequestFieldsByName {
   readonly CLUSTER_ADD: ClusterAddFields;
   readonly CLUSTER_REMOVE: ClusterRemoveFields;
   readonly CLUSTER_TRANSFER: ClusterTransferFields;
+  readonly GROUP_SET: GroupSetFields;
+  readonly GROUP_LIST: GroupListFields;
+  readonly WHY: WhyFields;
+  readonly TOPIC_WHY: TopicWhyFields;
   readonly SCHEDULE_SET: ScheduleSetFields;
   readonly SCHEDULE_SHOW: ScheduleShowFields;
   readonly SCHEDULE_LIST: ScheduleListFields;
@@ -1426,6 +1538,20 @@ export interface ClusterReportFields {
   readonly members: readonly NodeValue[];
 }
 
+/** GROUPS: A page of groups. */
+export interface GroupsFields {
+  /** Where the next page begins; empty on the last one. */
+  readonly after: string;
+  /** The groups, by name. */
+  readonly groups: readonly GroupStateValue[];
+}
+
+/** REASONS: Why a job, a topic or a group gives nothing to a consumer. */
+export interface ReasonsFields {
+  /** The reasons, the most important one first; never empty. */
+  readonly reasons: readonly ReasonValue[];
+}
+
 /** SCHEDULED: A schedule is set. */
 export interface ScheduledFields {
   /** Its id. */
@@ -1522,6 +1648,10 @@ export const RESPONSES = {
   BACKUP_DATA: 0xe1,
   /** The members of the cluster, as one node sees them. */
   CLUSTER_REPORT: 0xf0,
+  /** A page of groups. */
+  GROUPS: 0xf5,
+  /** Why a job, a topic or a group gives nothing to a consumer. */
+  REASONS: 0xf6,
   /** A schedule is set. */
   SCHEDULED: 0xf8,
   /** One schedule as it stands. */
@@ -1558,6 +1688,8 @@ export interface ResponseFieldsByName {
   readonly BACKUP_READY: BackupReadyFields;
   readonly BACKUP_DATA: BackupDataFields;
   readonly CLUSTER_REPORT: ClusterReportFields;
+  readonly GROUPS: GroupsFields;
+  readonly REASONS: ReasonsFields;
   readonly SCHEDULED: ScheduledFields;
   readonly SCHEDULE: ScheduleFields;
   readonly SCHEDULES: SchedulesFields;
@@ -1595,6 +1727,10 @@ export const REPEATABLE: ReadonlySet<RequestName> = new Set([
   'TOPIC_SET',
   'TOPIC_SHOW',
   'CLUSTER_STATUS',
+  'GROUP_SET',
+  'GROUP_LIST',
+  'WHY',
+  'TOPIC_WHY',
   'SCHEDULE_SHOW',
   'SCHEDULE_LIST',
   'SCHEDULE_PAUSE',
@@ -1620,6 +1756,8 @@ export const PROOFS: ReadonlySet<ResponseName> = new Set([
   'TOPIC_COUNTS',
   'QUEUE_STATS',
   'CONNECTION_LIST',
+  'GROUPS',
+  'REASONS',
   'SCHEDULED',
   'SCHEDULE',
   'SCHEDULES',

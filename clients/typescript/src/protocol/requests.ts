@@ -21,6 +21,8 @@ import {
   type EditFields,
   type FinishFields,
   type GetFields,
+  type GroupListFields,
+  type GroupSetFields,
   type HelloFields,
   type JobReference,
   type JobTemplateValue,
@@ -53,8 +55,10 @@ import {
   type TopicDeleteFields,
   type TopicSetFields,
   type TopicShowFields,
+  type TopicWhyFields,
   type TouchFields,
   type UnsubscribeFields,
+  type WhyFields,
 } from './messages.js';
 
 /** The whole frame of a request. */
@@ -325,6 +329,29 @@ function putClusterTransfer(to: ByteWriter, fields: ClusterTransferFields): void
   to.u64(fields.node);
 }
 
+function putGroupSet(to: ByteWriter, fields: GroupSetFields): void {
+  to.u32(fields.weight);
+  to.u8(fields.pause);
+  to.text8(fields.topic);
+  to.text8(fields.group);
+}
+
+function putGroupList(to: ByteWriter, fields: GroupListFields): void {
+  to.u32(fields.groupsMax);
+  to.text8(fields.topic);
+  to.text8(fields.after);
+  to.text8(fields.prefix);
+}
+
+function putWhy(to: ByteWriter, fields: WhyFields): void {
+  putReference(to, fields.reference);
+}
+
+function putTopicWhy(to: ByteWriter, fields: TopicWhyFields): void {
+  to.text8(fields.topic);
+  to.text8(fields.group);
+}
+
 function putScheduleSet(to: ByteWriter, fields: ScheduleSetFields): void {
   const { ifVersion = 0 } = fields;
   to.text8(fields.topic);
@@ -418,6 +445,10 @@ const PUT: { readonly [N in RequestName]: (to: ByteWriter, fields: RequestFields
   CLUSTER_ADD: putClusterAdd,
   CLUSTER_REMOVE: putClusterRemove,
   CLUSTER_TRANSFER: putClusterTransfer,
+  GROUP_SET: putGroupSet,
+  GROUP_LIST: putGroupList,
+  WHY: putWhy,
+  TOPIC_WHY: putTopicWhy,
   SCHEDULE_SET: putScheduleSet,
   SCHEDULE_SHOW: putScheduleShow,
   SCHEDULE_LIST: putScheduleList,

@@ -20,6 +20,8 @@ import type {
   ErrorFields,
   FiringValue,
   GoingAwayFields,
+  GroupStateValue,
+  GroupsFields,
   JobFields,
   JobTemplateValue,
   JobsFields,
@@ -33,6 +35,8 @@ import type {
   PushResultValue,
   PushedFields,
   QueueStatsFields,
+  ReasonValue,
+  ReasonsFields,
   ReservedFields,
   Response,
   ScheduleFields,
@@ -101,6 +105,10 @@ export function decodeResponse({ opcode, payload }: Frame): Response | null {
       return { name: 'BACKUP_DATA', fields: takeBackupData(new ByteReader(payload)) };
     case 0xf0:
       return { name: 'CLUSTER_REPORT', fields: takeClusterReport(new ByteReader(payload)) };
+    case 0xf5:
+      return { name: 'GROUPS', fields: takeGroups(new ByteReader(payload)) };
+    case 0xf6:
+      return { name: 'REASONS', fields: takeReasons(new ByteReader(payload)) };
     case 0xf8:
       return { name: 'SCHEDULED', fields: takeScheduled(new ByteReader(payload)) };
     case 0xf9:
@@ -320,6 +328,32 @@ function takeJobTemplate(from: ByteReader, fixed: number): JobTemplateValue {
     ttrMs: view.getUint32(at + 4, true),
     attributes: takeAttributes(from, view.getUint16(at + 8, true)),
     body: from.copy(view.getUint32(at + 10, true), 'body'),
+  };
+}
+
+function takeGroupState(from: ByteReader, fixed: number): GroupStateValue {
+  const at = from.skip(fixed, 'the fixed part of group_state');
+  const { view } = from;
+  return {
+    ready: view.getBigUint64(at, true),
+    reserved: view.getBigUint64(at + 8, true),
+    oldestMs: view.getBigUint64(at + 16, true),
+    untilMs: view.getBigUint64(at + 24, true),
+    weight: view.getUint32(at + 32, true),
+    hold: view.getUint8(at + 36),
+    paused: view.getUint8(at + 37),
+    name: from.text(view.getUint8(at + 38), 'name'),
+  };
+}
+
+function takeReason(from: ByteReader, fixed: number): ReasonValue {
+  const at = from.skip(fixed, 'the fixed part of reason');
+  const { view } = from;
+  return {
+    why: view.getUint8(at),
+    untilMs: view.getBigUint64(at + 1, true),
+    jobs: view.getBigUint64(at + 9, true),
+    text: from.text(view.getUint16(at + 17, true), 'text'),
   };
 }
 
@@ -562,6 +596,19 @@ function takeClusterReport(from: ByteReader): ClusterReportFields {
     commit: from.u64('commit'),
     featureLevel: from.u32('feature_level'),
     members: from.list(44, 'members', takeNode),
+  };
+}
+
+function takeGroups(from: ByteReader): GroupsFields {
+  return {
+    after: from.text(from.u8('after'), 'after'),
+    groups: from.list(39, 'groups', takeGroupState),
+  };
+}
+
+function takeReasons(from: ByteReader): ReasonsFields {
+  return {
+    reasons: from.list(19, 'reasons', takeReason),
   };
 }
 

@@ -46,6 +46,10 @@ import {
   type FiringValue,
   type GetFields,
   type GoingAwayFields,
+  type GroupListFields,
+  type GroupSetFields,
+  type GroupStateValue,
+  type GroupsFields,
   type HelloFields,
   type JobFields,
   type JobReference,
@@ -71,6 +75,8 @@ import {
   type PushedFields,
   type QueueStatsFields,
   RESPONSES,
+  type ReasonValue,
+  type ReasonsFields,
   type ReleaseFields,
   type Request,
   type RescheduleFields,
@@ -104,10 +110,12 @@ import {
   type TopicSetFields,
   type TopicSettingsFields,
   type TopicShowFields,
+  type TopicWhyFields,
   type TotalsValue,
   type TouchFields,
   type UnsubscribeFields,
   type WelcomeFields,
+  type WhyFields,
 } from './messages.js';
 
 /** The request in a frame. */
@@ -199,6 +207,14 @@ export function decodeRequest({ opcode, group, id, payload }: Frame): Request {
       return { name: 'CLUSTER_REMOVE', fields: takeClusterRemove(new ByteReader(payload)) };
     case 0x73:
       return { name: 'CLUSTER_TRANSFER', fields: takeClusterTransfer(new ByteReader(payload)) };
+    case 0x74:
+      return { name: 'GROUP_SET', fields: takeGroupSet(new ByteReader(payload)) };
+    case 0x75:
+      return { name: 'GROUP_LIST', fields: takeGroupList(new ByteReader(payload)) };
+    case 0x76:
+      return { name: 'WHY', fields: takeWhy(new ByteReader(payload)) };
+    case 0x77:
+      return { name: 'TOPIC_WHY', fields: takeTopicWhy(new ByteReader(payload)) };
     case 0x78:
       return { name: 'SCHEDULE_SET', fields: takeScheduleSet(new ByteReader(payload)) };
     case 0x79:
@@ -456,7 +472,7 @@ function takeEdit(from: ByteReader): EditFields {
     dueMs: from.u64('due_ms'),
     priority: from.u32('priority'),
     ttrMs: checkedTtr(from.u32('ttr_ms')),
-    edited: from.u16('edited') & 0x1ff,
+    edited: from.u16('edited') & 0x3ff,
     dueKind: checkedChoice(from.u8('due_kind'), 2, 'due_kind'),
     reference: takeReference(from),
     attributes: takeAttributes(from, from.u16('attributes')),
@@ -539,6 +555,37 @@ function takeClusterRemove(from: ByteReader): ClusterRemoveFields {
 function takeClusterTransfer(from: ByteReader): ClusterTransferFields {
   return {
     node: from.u64('node'),
+  };
+}
+
+function takeGroupSet(from: ByteReader): GroupSetFields {
+  return {
+    weight: from.u32('weight'),
+    pause: checkedChoice(from.u8('pause'), 3, 'pause'),
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    group: from.text(from.u8('group'), 'group'),
+  };
+}
+
+function takeGroupList(from: ByteReader): GroupListFields {
+  return {
+    groupsMax: atLeast(1, from.u32('groups_max'), 'groups_max'),
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    after: from.text(from.u8('after'), 'after'),
+    prefix: from.text(from.u8('prefix'), 'prefix'),
+  };
+}
+
+function takeWhy(from: ByteReader): WhyFields {
+  return {
+    reference: takeReference(from),
+  };
+}
+
+function takeTopicWhy(from: ByteReader): TopicWhyFields {
+  return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    group: from.text(from.u8('group'), 'group'),
   };
 }
 
@@ -797,6 +844,26 @@ function putJobTemplate(to: ByteWriter, value: JobTemplateValue): void {
   to.rawAt32(bodyAt, value.body);
 }
 
+function putGroupState(to: ByteWriter, value: GroupStateValue): void {
+  to.u64(value.ready);
+  to.u64(value.reserved);
+  to.u64(value.oldestMs);
+  to.u64(value.untilMs);
+  to.u32(value.weight);
+  to.u8(value.hold);
+  to.u8(value.paused);
+  const nameAt = to.skip(1);
+  to.textAt8(nameAt, value.name);
+}
+
+function putReason(to: ByteWriter, value: ReasonValue): void {
+  to.u8(value.why);
+  to.u64(value.untilMs);
+  to.u64(value.jobs);
+  const textAt = to.skip(2);
+  to.textAt16(textAt, value.text);
+}
+
 function putScheduleState(to: ByteWriter, value: ScheduleStateValue): void {
   to.u64(value.schedule);
   to.u64(value.nextMs);
@@ -1003,6 +1070,17 @@ function putClusterReport(to: ByteWriter, fields: ClusterReportFields): void {
   for (const item of fields.members) putNode(to, item);
 }
 
+function putGroups(to: ByteWriter, fields: GroupsFields): void {
+  to.text8(fields.after);
+  to.list(39, fields.groups.length);
+  for (const item of fields.groups) putGroupState(to, item);
+}
+
+function putReasons(to: ByteWriter, fields: ReasonsFields): void {
+  to.list(19, fields.reasons.length);
+  for (const item of fields.reasons) putReason(to, item);
+}
+
 function putScheduled(to: ByteWriter, fields: ScheduledFields): void {
   to.u64(fields.schedule);
   to.u32(fields.version);
@@ -1060,6 +1138,8 @@ const PUT: { readonly [N in ResponseName]: (to: ByteWriter, fields: ResponseFiel
   BACKUP_READY: putBackupReady,
   BACKUP_DATA: putBackupData,
   CLUSTER_REPORT: putClusterReport,
+  GROUPS: putGroups,
+  REASONS: putReasons,
   SCHEDULED: putScheduled,
   SCHEDULE: putSchedule,
   SCHEDULES: putSchedules,

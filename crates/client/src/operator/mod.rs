@@ -2,7 +2,8 @@
 
 pub(crate) mod backup;
 pub(crate) mod cluster;
-pub(crate) mod list;
+pub(crate) mod groups;
+mod list;
 mod schedules;
 
 use crate::calls::Client;

@@ -54,9 +54,14 @@ impl<S: JobStore> Applier<'_, S> {
             Some(EditedRecord { record, .. }) => self.renew(slot, *record),
             None => job.body,
         };
+        let edited_group = edit.record.filter(|edited| edited.replaced.has(AttributeSet::GROUP));
+        let new_group = edited_group.map(|edited| edited.record.attributes);
         self.engine.change(slot, |job| {
             (job.body, job.ttr_ms, job.priority) = (body, ttr_ms, priority);
             job.set_retry(retry);
+            if let Some(attributes) = new_group {
+                job.set_group_of(attributes);
+            }
             job.set_due(due);
             // A job that was held as expired is looked at again.
             if is_new && job.state == JobState::Buried {

@@ -17,6 +17,7 @@ use crate::key_secret::KeySecret;
 use crate::numbers::skipped;
 use crate::outcome::{Applied, Outcome, Reject};
 use crate::store::JobStore;
+use crate::topics::groups::GroupChange;
 use adjourn_types::{Member, PolicyChange, SessionId};
 
 /// An entry collects timers up to this far ahead of its stamp, so that no later entry has to collect all of them.
@@ -104,6 +105,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::TopicPause { topic, paused } => self.pause_topic(topic, *paused)?,
             Command::TopicPolicy { topic, change } => self.change_policy(topic, change)?,
             Command::TopicDelete { topic } => return self.delete_topic(topic),
+            Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, peer_address, client_address } => {
                 let [peer_address, client_address] = [*peer_address, *client_address].map(str::to_owned);
@@ -140,6 +142,18 @@ impl<'a, S: JobStore> Applier<'a, S> {
         let topic = self.engine.intern(topic)?;
         self.engine.topics.change_policy(topic, &change);
         Ok(())
+    }
+
+    /// Changes the settings of a group. Its topic must exist.
+    fn set_group(&mut self, topic: &str, group: &str, change: GroupChange) -> Result<(), Reject> {
+        let topic = self.engine.existing(topic)?;
+        let is_fair = self.engine.topics.policy(topic).is_some_and(|policy| policy.groups.is_on());
+        let is_set = self.engine.group(topic, group).is_some_and(|group| group.paused || group.weight != 1);
+        if is_fair || is_set {
+            self.engine.topics.set_group(topic, group, change)
+        } else {
+            Err(Reject::NotFair)
+        }
     }
 
     fn pause_topic(&mut self, topic: &str, paused: bool) -> Result<(), Reject> {

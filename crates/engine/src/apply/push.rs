@@ -173,6 +173,7 @@ impl<S: JobStore> Applier<'_, S> {
             pushed_at: clock.stamp.0,
             extras: JobExtras::new(key_hash, retry),
         };
+        job.set_group_of(new.attributes);
         job.set_waiting(clock);
         let slot = self.engine.jobs.insert(job);
         self.engine.enter(slot);
@@ -193,6 +194,7 @@ impl<S: JobStore> Applier<'_, S> {
         self.engine.change(slot, |job| {
             (job.body, job.priority, job.ttr_ms, job.defaults) = (body, priority, ttr_ms, defaults);
             job.set_retry(retry);
+            job.set_group_of(new.attributes);
             job.set_due(due);
             job.set_waiting(clock);
         });

@@ -202,15 +202,17 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// The first job of a topic, if the topic may deliver now.
     fn front(&self, topic: TopicId) -> Option<Reverse<(Rank, TopicId)>> {
-        let found =
-            self.engine.topics.find(topic).filter(|found| found.can_deliver(self.engine.clock.stamp))?;
-        found.ready.first().map(|rank| Reverse((*rank, topic)))
+        let next = self.engine.topics.find(topic)?.next(self.engine.clock.stamp)?;
+        Some(Reverse((next, topic)))
     }
 
     fn grant(&mut self, slot: Slot, session: SessionId, holder: SessionId) -> Grant {
         let fence = self.engine.numbers.next_fence();
         let clock = self.engine.clock;
+        self.engine.topics.note_grant_of_group(&self.engine.jobs[slot]);
+        let holds_place = self.engine.topics.is_in_order(&self.engine.jobs[slot]);
         self.engine.change(slot, |job| {
+            job.set_holds_place(holds_place || job.holds_place());
             job.state = JobState::Reserved;
             job.note_held(session, clock.stamp.0);
             job.set_lease(fence, holder);

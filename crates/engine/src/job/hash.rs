@@ -12,6 +12,8 @@ impl Job {
         const REASON: u32 = 1 << 18;
         const CHANGED: u32 = 1 << 19;
         const OF_SCHEDULE: u32 = 1 << 20;
+        const IN_GROUP: u32 = 1 << 21;
+        const HOLDS_PLACE: u32 = 1 << 22;
         let mut element = Element::new(Kind::Job);
         let past = self.past();
         let reason = past.and_then(|past| past.reason.as_ref());
@@ -20,7 +22,9 @@ impl Job {
         let parts = flag(past.is_some(), PAST)
             | flag(reason.is_some(), REASON)
             | flag(self.changes != 0, CHANGED)
-            | flag(of_schedule.is_some(), OF_SCHEDULE);
+            | flag(of_schedule.is_some(), OF_SCHEDULE)
+            | flag(self.group().is_some(), IN_GROUP)
+            | flag(self.holds_place(), HOLDS_PLACE);
         let kinds = u32::from(self.state as u8) | u32::from(self.buried as u8) << 8 | parts;
         let timeline = u32::from(self.due_timeline.number()) | u32::from(self.defaults) << 8;
         element.pair(kinds, timeline).word(self.due_at);
@@ -43,6 +47,9 @@ impl Job {
         }
         if let Some(of_schedule) = of_schedule {
             element.wide(of_schedule.digest());
+        }
+        if let Some(group) = self.group() {
+            element.wide(xxh3_128(group.as_bytes()));
         }
         if self.key_hash().is_some() || self.retry().is_some() {
             element.wide(self.key_hash().unwrap_or_default());
@@ -103,7 +110,7 @@ mod tests {
         let schedule = |failures, running| {
             Some(OfSchedule::Schedule(Schedule { failures, running, ..Schedule::default() }))
         };
-        let changes: [&dyn Fn(&mut Job); 35] = [
+        let changes: [&dyn Fn(&mut Job); 38] = [
             &|job: &mut Job| job.id = JobId(99),
             &|job: &mut Job| job.due_timeline = Timeline::Wall,
             &|job: &mut Job| job.due_at = 99,
@@ -139,6 +146,9 @@ mod tests {
             &|job: &mut Job| job.set_of_schedule(schedule(0, 0)),
             &|job: &mut Job| job.set_of_schedule(schedule(1, 0)),
             &|job: &mut Job| job.set_of_schedule(schedule(0, 1)),
+            &|job: &mut Job| job.set_in_group(Some("a".into()), false),
+            &|job: &mut Job| job.set_in_group(Some("b".into()), false),
+            &|job: &mut Job| job.set_in_group(Some("b".into()), true),
         ];
         let mut hashes = vec![job().hash()];
         for change in changes {

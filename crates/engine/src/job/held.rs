@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::job::in_group::InGroup;
 use crate::job::{Job, JobExtras};
 use adjourn_types::{Fence, Lease, SessionId};
 
@@ -80,7 +81,7 @@ impl Job {
         self.change_held(|held| held.past.reason = Some(reason));
     }
 
-    /// An estimate of the memory that its leases and its schedule take beside the slab, in bytes.
+    /// An estimate of the memory that its leases, its group and its schedule take beside the slab, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         /// The allocator's overhead, and the reference counts of a shared text.
         const ALLOCATION_BYTES: usize = 16;
@@ -89,7 +90,10 @@ impl Job {
             let reason_bytes = reason.map_or(0, |reason| reason.len() + 2 * ALLOCATION_BYTES);
             size_of::<JobExtras>() + size_of::<Held>() + 2 * ALLOCATION_BYTES + reason_bytes
         });
-        held + self.schedule_bytes()
+        let in_group = self.group().map_or(0, |name| {
+            size_of::<JobExtras>() + size_of::<InGroup>() + name.len() + 4 * ALLOCATION_BYTES
+        });
+        held + in_group + self.schedule_bytes()
     }
 
     fn held(&self) -> Option<&Held> {

@@ -2,6 +2,7 @@
 
 mod hash;
 pub(crate) mod held;
+pub(crate) mod in_group;
 pub(crate) mod retry;
 pub(crate) mod saved;
 pub(crate) mod schedule;
@@ -10,6 +11,7 @@ use crate::clock::{Moment, Timeline};
 use crate::place::BodyRef;
 use adjourn_types::{BuryReason, JobId, JobState, TopicId};
 use held::Held;
+use in_group::InGroup;
 use retry::Retry;
 use schedule::OfSchedule;
 
@@ -63,6 +65,7 @@ pub(super) struct JobExtras {
     retry: Option<Box<Retry>>,
     pub(super) held: Option<Box<Held>>,
     of_schedule: Option<Box<OfSchedule>>,
+    in_group: Option<Box<InGroup>>,
 }
 
 impl Job {
@@ -171,9 +174,13 @@ impl Job {
     }
 
     /// True if nothing but its timer, or a command that names it, changes it while it waits: then it may wait on disk. A
-    /// schedule and its jobs change each other, so they stay in memory.
+    /// schedule and its jobs change each other, and so do a job that holds its group's place and those behind it: they
+    /// stay in memory.
     pub(super) fn may_spill(&self) -> bool {
-        self.state == JobState::Delayed && self.held_until().is_none() && self.runs_for().is_none()
+        self.state == JobState::Delayed
+            && self.held_until().is_none()
+            && self.runs_for().is_none()
+            && !self.holds_place()
     }
 }
 

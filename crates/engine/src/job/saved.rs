@@ -10,7 +10,9 @@ use super::{DefaultsNumber, Job, JobExtras, KeyHash};
 use crate::clock::Moment;
 use crate::place::{BodyRef, Place};
 use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
-use adjourn_types::{BuryReason, Fence, JobId, JobState, SCHEDULE_HISTORY_MAX, SessionId, TopicId};
+use adjourn_types::{
+    BuryReason, Fence, GroupName, JobId, JobState, SCHEDULE_HISTORY_MAX, SessionId, TopicId,
+};
 
 /// The state of one job.
 ///
@@ -36,6 +38,14 @@ pub struct SavedJob {
     retry: Option<Retry>,
     history: SavedHistory,
     of_schedule: Option<OfSchedule>,
+    in_group: Option<SavedInGroup>,
+}
+
+/// The group of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedInGroup {
+    name: String,
+    holds_place: bool,
 }
 
 /// When it was pushed, reserved and edited, and by which session it was held; 0 for never. Times are stamps.
@@ -77,6 +87,7 @@ impl SavedJob {
             retry: job.retry().cloned(),
             history: SavedHistory::of(job),
             of_schedule: job.of_schedule().cloned(),
+            in_group: SavedInGroup::of(job),
         }
     }
 
@@ -103,6 +114,9 @@ impl SavedJob {
         job.set_past(self.history.past());
         if self.of_schedule.is_some() {
             job.set_of_schedule(self.of_schedule);
+        }
+        if let Some(SavedInGroup { name, holds_place }) = self.in_group {
+            job.set_in_group(Some(name.into()), holds_place);
         }
         job
     }
@@ -180,6 +194,7 @@ impl SavedJob {
             retry: None,
             history: SavedHistory::default(),
             of_schedule: None,
+            in_group: None,
         }
     }
 
@@ -220,10 +235,26 @@ impl SavedJob {
         let mut rest = bytes;
         let mut decoder = bincode::Deserializer::with_reader(&mut rest, options());
         let saved = Self::deserialize(&mut decoder).map_err(|_| SavedJobError)?;
-        if !saved.history.is_valid() || !saved.remembers_what_it_may() || !saved.is_schedule_as_said() {
+        let is_in_valid_group = saved.in_group.as_ref().is_none_or(SavedInGroup::is_valid);
+        if !saved.history.is_valid()
+            || !saved.remembers_what_it_may()
+            || !saved.is_schedule_as_said()
+            || !is_in_valid_group
+        {
             return Err(SavedJobError);
         }
         Ok((saved, rest))
+    }
+}
+
+impl SavedInGroup {
+    fn of(job: &Job) -> Option<Self> {
+        let name = job.group()?.to_string();
+        Some(Self { name, holds_place: job.holds_place() })
+    }
+
+    fn is_valid(&self) -> bool {
+        self.name.parse::<GroupName>().is_ok()
     }
 }
 
@@ -396,9 +427,16 @@ mod tests {
                 if job.state == JobState::Finished && job.retention_ms() == 0 {
                     job.set_retention(1);
                 }
-                job
+                in_group(job)
             },
         )
+    }
+
+    /// Some are in a group, and some of those hold its place.
+    fn in_group(mut job: Job) -> Job {
+        let group = Some(format!("group {}", job.attempts).into());
+        job.set_in_group(group.filter(|_| job.priority % 3 != 0), job.priority % 3 == 2);
+        job
     }
 
     #[test]
@@ -437,6 +475,13 @@ mod tests {
                 (JobState::Scheduled, Some(schedule(SCHEDULE_HISTORY_MAX + 1)));
         };
         assert_eq!(job(too_full), Err(SavedJobError));
+        for (name, is_valid) in [("a".to_owned(), true), (String::new(), false), ("x".repeat(256), false)] {
+            let (mut saved, due) = (Vec::new(), Moment { timeline: Timeline::Stamp, at: 1 });
+            let mut one = SavedJob::stand_in(JobId(1), TopicId(1), None, due, 7);
+            one.in_group = Some(SavedInGroup { name, holds_place: true });
+            one.encode(&mut saved);
+            assert_eq!(SavedJob::decode(&saved).is_ok(), is_valid);
+        }
     }
 
     fn schedule(firings: usize) -> OfSchedule {

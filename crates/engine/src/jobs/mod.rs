@@ -179,6 +179,7 @@ impl Jobs {
         }
         self.change(slot, |job| {
             job.topic = topic;
+            job.set_holds_place(false);
             job.set_key_hash(key_hash);
         });
         if let Some(new) = key_hash {

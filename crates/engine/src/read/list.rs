@@ -323,8 +323,9 @@ impl<S: JobStore> JobPass<'_, S> {
         let none = Listed::End { next: None, jobs: 0 };
         let Some(id) = self.listing.topic else { return Ok(none) };
         let Some(topic) = self.engine.topics.find(id) else { return Ok(none) };
-        if let Some((.., slot)) = topic.ready.first() {
-            let view = self.engine.view(&self.engine.jobs[*slot]);
+        let stamp = self.engine.clock.stamp;
+        if let Some((.., slot)) = topic.next(stamp).or_else(|| topic.first_ready()) {
+            let view = self.engine.view(&self.engine.jobs[slot]);
             return Ok(Listed::Job(Box::new(view)));
         }
         if topic.delayed == 0 {
@@ -361,6 +362,7 @@ pub(crate) fn meets(filter: &Filter, topic: Option<TopicId>, job: &Job, clock: C
         && filter.due_from.is_none_or(|from| at >= from)
         && filter.due_before.is_none_or(|before| at < before)
         && filter.reason.as_ref().is_none_or(|text| has_reason(job, text))
+        && filter.group.as_ref().is_none_or(|group| job.group().is_some_and(|of| **of == *group.as_str()))
 }
 
 /// The time by which a job is listed: its due time, or its expiry if that comes first while it is delayed.

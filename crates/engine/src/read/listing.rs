@@ -316,8 +316,9 @@ impl<W> Listing<W> {
 
     /// True if the store's index does not suffice to decide whether a spilled job matches.
     pub(crate) fn reads_spilled_jobs(&self) -> bool {
-        let Filter { attempts_min, attempts_max, key_prefix, reason, .. } = &self.filter;
-        let by_record = attempts_min.is_some() || attempts_max.is_some() || reason.is_some();
+        let Filter { attempts_min, attempts_max, key_prefix, reason, group, .. } = &self.filter;
+        let by_record =
+            attempts_min.is_some() || attempts_max.is_some() || reason.is_some() || group.is_some();
         by_record || key_prefix.is_some() || self.shown_to.is_some()
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Some take `&mut self`: the timers may sort ahead for an answer, which affects no outcome.
 
+mod group;
 pub(crate) mod list;
 pub(crate) mod listing;
 pub(crate) mod schedule;
+mod why;
 
 use std::collections::BTreeSet;
 

@@ -152,7 +152,7 @@ impl Timers {
     /// Bytes of memory of the timers.
     pub(super) fn memory_bytes(&self) -> usize {
         let to_fire = self.to_fire.len() * size_of::<ToFire>() * 2;
-        self.nodes.memory_bytes() + ReadyOrder::memory_bytes(self.reached.len()) + to_fire
+        self.nodes.memory_bytes() + ReadyOrder::<Rank>::memory_bytes(self.reached.len()) + to_fire
     }
 
     /// When the timer of a slot fires, if it has one.

@@ -4,53 +4,33 @@
 //! earlier if a new topic needs its place. Its number is never reused, and the queue keeps its totals. Deleting a topic
 //! without jobs forgets it at once.
 
+pub(crate) mod groups;
+pub(crate) mod hold;
 pub(crate) mod policy;
 pub(crate) mod ready;
 pub(crate) mod saved_topics;
+pub(crate) mod topic;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::hash::{Element, Kind, Sum};
 use crate::job::Job;
 use crate::jobs::Slot;
 use crate::outcome::{Reject, TopicView};
 use adjourn_types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
-use adjourn_types::{JobId, JobState, Millis, TopicId, TopicName};
+use adjourn_types::{JobState, Millis, TopicId, TopicName};
+use groups::GroupChange;
+use groups::Groups;
 use policy::{Rule, SavedRule, Throttled};
-use ready::{ReadyOrder, buried_rank_of, rank_of};
+use ready::{Rank, ReadyOrder, buried_rank_of};
 use saved_topics::{SavedTopic, SavedTopics};
+use topic::Topic;
 
 /// Most idle topics that one entry forgets, beyond those that make room.
 pub(super) const FORGOTTEN_PER_ENTRY_MAX: usize = 64;
-
-/// One topic.
-#[derive(Debug)]
-pub(super) struct Topic {
-    pub(super) name: TopicName,
-    pub(super) paused: bool,
-    idle_since: Option<Millis>,
-    pub(super) ready: ReadyOrder,
-    pub(super) delayed: u64,
-    pub(super) reserved: u64,
-    pub(super) buried: ReadyOrder,
-    /// Finished jobs that are still remembered.
-    pub(super) remembered: u64,
-    /// Schedules, which are no jobs.
-    pub(super) schedules: BTreeMap<JobId, Slot>,
-    pub(super) totals: TopicTotals,
-    pub(super) rule: Option<Box<Rule>>,
-    /// The size of its jobs' bodies.
-    pub(super) bytes: u64,
-    /// Set while only its rate holds ready jobs back: when the rate allows one.
-    throttled_until: Option<Millis>,
-    /// Its current share of the state hash.
-    hashed: u128,
-    changed: bool,
-}
 
 /// Counters that are never reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,9 +61,15 @@ pub(super) struct Topics {
     gone: Vec<(TopicId, TopicName)>,
     names: BTreeMap<Box<str>, TopicId>,
     changed: Vec<TopicId>,
+    /// Groups with a job that came or went since they were refreshed.
+    regrouped: Vec<(TopicId, u32)>,
+    /// True until all jobs of a checkpoint have entered.
+    restoring: bool,
     /// Topics that may deliver a ready job at the stamp.
     deliverable: BTreeSet<TopicId>,
     throttled: Throttled,
+    /// Topics with groups that time alone changes, by the first such time.
+    groups_wake: BTreeSet<(Millis, TopicId)>,
     /// The stamp of the last entry.
     stamp: Millis,
     /// The number of jobs that are ready or buried.
@@ -146,6 +132,14 @@ impl Topics {
     /// Advances the stamp, and updates the topics whose rate allows a delivery by then.
     pub(super) fn advance(&mut self, stamp: Millis) {
         self.stamp = stamp;
+        while let Some((_, id)) = self.groups_wake.first().copied().filter(|(at, _)| *at <= stamp) {
+            let topic = self.touch(id);
+            if let Some(groups) = &mut topic.groups {
+                groups.wake(stamp);
+            }
+            topic.drop_groups_if_gone();
+            self.note_deliverable(id);
+        }
         while let Some((_, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
             self.note_deliverable(id);
         }
@@ -166,6 +160,29 @@ impl Topics {
         if self.existing(id).rule.is_some() {
             self.note_deliverable(id);
         }
+    }
+
+    /// Counts the grant of a ready job against the turn and the rate of its group.
+    pub(super) fn note_grant_of_group(&mut self, job: &Job) {
+        let stamp = self.stamp;
+        if let Some(groups) = &mut self.existing(job.topic).groups {
+            groups.note_grant(job.group(), stamp);
+        }
+    }
+
+    /// True if a delivery of this job holds its group's place until the job has ended.
+    pub(super) fn is_in_order(&self, job: &Job) -> bool {
+        job.group().is_some() && self.find(job.topic).is_some_and(|topic| topic.group_policy().fifo)
+    }
+
+    /// Changes the settings of a group.
+    pub(super) fn set_group(&mut self, id: TopicId, name: &str, change: GroupChange) -> Result<(), Reject> {
+        let stamp = self.stamp;
+        let topic = self.touch(id);
+        let set = topic.groups().set(name, change, stamp);
+        topic.drop_groups_if_gone();
+        self.note_deliverable(id);
+        set
     }
 
     /// Counts a grant against the topic's rate.
@@ -212,6 +229,9 @@ impl Topics {
         let Some(topic) = self.known.remove(&id) else { return };
         sum.subtract(topic.hashed);
         self.names.remove(topic.name.as_str());
+        self.deliverable.remove(&id);
+        topic.throttled_until.inspect(|until| _ = self.throttled.remove(&(*until, id)));
+        topic.groups_wake_at.inspect(|at| _ = self.groups_wake.remove(&(*at, id)));
         if let Some(since) = topic.idle_since {
             self.idle.remove(&(since, id));
         }
@@ -251,11 +271,13 @@ impl Topics {
         self.in_order += usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
         topic.bytes += job.counted_bytes();
+        self.regroup(slot, job, true);
+        let topic = self.existing(job.topic);
         match job.state {
             JobState::Delayed => topic.delayed += 1,
             JobState::Ready => {
-                topic.ready.insert(rank_of(job, slot));
-                if topic.ready.len() == 1 {
+                topic.order_ungrouped(slot, job, true);
+                if topic.ready() == 1 {
                     self.note_deliverable(job.topic);
                 }
             }
@@ -267,6 +289,7 @@ impl Topics {
             JobState::Scheduled => _ = topic.schedules.insert(job.id, slot),
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
+        self.refresh_groups();
     }
 
     /// Takes a job out of its state's counter and order.
@@ -274,11 +297,13 @@ impl Topics {
         self.in_order -= usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
         topic.bytes = topic.bytes.saturating_sub(job.counted_bytes());
+        self.regroup(slot, job, false);
+        let topic = self.existing(job.topic);
         match job.state {
             JobState::Delayed => topic.delayed -= 1,
             JobState::Ready => {
-                topic.ready.remove(&rank_of(job, slot));
-                if topic.ready.is_empty() {
+                topic.order_ungrouped(slot, job, false);
+                if topic.ready() == 0 {
                     self.note_deliverable(job.topic);
                 }
             }
@@ -290,6 +315,51 @@ impl Topics {
             JobState::Scheduled => _ = self.touch(job.topic).schedules.remove(&job.id),
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
+    }
+
+    /// Counts a job in its group, if groups mean something here or it is the first job of one that counts.
+    fn regroup(&mut self, slot: Slot, job: &Job, comes: bool) {
+        let Some(part) = job.group_part() else { return };
+        let topic = self.existing(job.topic);
+        if topic.groups.is_none() && job.group().is_none() {
+            return;
+        }
+        let groups = topic.groups();
+        let number = if comes { groups.enter(slot, job, part) } else { groups.leave(slot, job, part) };
+        // The two halves of a change name the same group.
+        if self.regrouped.last() != Some(&(job.topic, number)) {
+            self.regrouped.push((job.topic, number));
+        }
+    }
+
+    /// Follows a change of what groups mean. It looks at each group of the topic once.
+    pub(super) fn change_group_policy(&mut self, id: TopicId) {
+        let (stamp, topic) = (self.stamp, self.existing(id));
+        let policy = topic.group_policy();
+        if topic.groups.is_none() && !policy.is_on() {
+            return;
+        }
+        topic.groups().set_policy(policy, stamp);
+        topic.drop_groups_if_gone();
+    }
+
+    /// Follows the jobs that came and went: after a change, not between its two halves, so that a group keeps its turn.
+    pub(super) fn refresh_groups(&mut self) {
+        if self.restoring {
+            return self.regrouped.clear();
+        }
+        let stamp = self.stamp;
+        let mut regrouped = std::mem::take(&mut self.regrouped);
+        for (id, number) in regrouped.drain(..) {
+            let topic = self.touch(id);
+            if let Some(groups) = &mut topic.groups {
+                groups.refresh(number, stamp);
+            }
+            topic.drop_groups_if_gone();
+            self.note_deliverable(id);
+        }
+        // Kept for its memory.
+        self.regrouped = regrouped;
     }
 
     pub(super) fn views(&self) -> impl ExactSizeIterator<Item = TopicView<'_>> {
@@ -352,12 +422,16 @@ impl Topics {
 
     /// Restores the saved topics, without their jobs. The saved state hash already includes them.
     pub(super) fn restore(&mut self, saved: &SavedTopics, stamp: Millis) {
-        self.stamp = stamp;
+        (self.stamp, self.restoring) = (stamp, true);
         for saved in &saved.known {
             let Some(name) = saved.name() else { continue };
             let (id, mut topic) = (saved.id, Topic::new(name));
             (topic.paused, topic.totals, topic.idle_since) = (saved.paused, saved.totals, saved.idle_since);
             topic.rule = saved.rule.as_ref().and_then(SavedRule::rule);
+            let groups = topic.group_policy();
+            if saved.groups.is_some() || groups.is_on() {
+                topic.groups = Some(Box::new(Groups::restore(saved.groups.as_ref(), groups)));
+            }
             topic.hashed = topic.hash(id);
             self.idle.extend(topic.idle_since.map(|since| (since, id)));
             self.names.insert(saved.name.as_str().into(), id);
@@ -370,16 +444,25 @@ impl Topics {
     /// Adds the spilled jobs to the counters once all resident jobs are restored. Fails with the topic whose resident jobs
     /// do not match the saved counters.
     pub(super) fn restore_delayed(&mut self, saved: &SavedTopics) -> Result<(), TopicId> {
+        self.restoring = false;
+        let stamp = self.stamp;
         for ((id, topic), saved) in self.known.iter_mut().zip(&saved.known) {
+            if let Some(groups) = &mut topic.groups {
+                groups.restored(stamp);
+            }
             if topic.delayed > saved.delayed || topic.bytes > saved.bytes {
                 return Err(*id);
             }
             (topic.delayed, topic.bytes) = (saved.delayed, saved.bytes);
-            let [ready, buried] = [&topic.ready, &topic.buried].map(|order| order.len() as u64);
+            let [ready, buried] = [topic.ready(), topic.buried.len()].map(|jobs| jobs as u64);
             let found = [ready, topic.reserved, buried, topic.schedules.len() as u64];
             if found != [saved.ready, saved.reserved, saved.buried, saved.schedules] {
                 return Err(*id);
             }
+        }
+        let grouped = self.known.iter().filter(|(_, topic)| topic.groups.is_some()).map(|(id, _)| *id);
+        for id in grouped.collect::<Vec<_>>() {
+            self.note_deliverable(id);
         }
         Ok(())
     }
@@ -391,12 +474,15 @@ impl Topics {
 
     /// Bytes of memory of the orders.
     pub(super) fn memory_bytes(&self) -> usize {
-        ReadyOrder::memory_bytes(self.in_order)
+        let groups = self.known.values().filter_map(|topic| topic.groups.as_ref());
+        ReadyOrder::<Rank>::memory_bytes(self.in_order)
+            + groups.map(|groups| groups.memory_bytes()).sum::<usize>()
     }
 
     /// An estimate of the topics' size in a checkpoint, in bytes.
     pub(super) fn saved_bytes(&self) -> usize {
-        self.known.len() * size_of::<SavedTopic>()
+        let groups = self.known.values().filter_map(|topic| topic.groups.as_ref());
+        self.known.len() * size_of::<SavedTopic>() + groups.map(|groups| groups.saved_bytes()).sum::<usize>()
     }
 
     /// Sets the size of each topic's bodies, which was recounted.
@@ -411,15 +497,29 @@ impl Topics {
         let stamp = self.stamp;
         let topic = self.existing(id);
         let (can_deliver, until) = (topic.can_deliver(stamp), topic.waits_until(stamp));
-        if let Some(before) = std::mem::replace(&mut topic.throttled_until, until) {
-            self.throttled.remove(&(before, id));
+        let wake_at = topic.groups.as_ref().and_then(|groups| groups.wakes_at());
+        let throttled = std::mem::replace(&mut topic.throttled_until, until);
+        let woken = std::mem::replace(&mut topic.groups_wake_at, wake_at);
+        for (all, before, after) in
+            [(&mut self.throttled, throttled, until), (&mut self.groups_wake, woken, wake_at)]
+        {
+            before.inspect(|before| _ = all.remove(&(*before, id)));
+            all.extend(after.map(|after| (after, id)));
         }
-        self.throttled.extend(until.map(|until| (until, id)));
         if can_deliver {
             self.deliverable.insert(id);
         } else {
             self.deliverable.remove(&id);
         }
+    }
+
+    /// Panics if a topic is listed under a time or as deliverable that does not exist, or otherwise than it says.
+    pub(super) fn verify_listed(&self) {
+        let throttled = self.known.iter().filter_map(|(id, topic)| Some((topic.throttled_until?, *id)));
+        assert_eq!(self.throttled, throttled.collect(), "the topics whose rates hold jobs back");
+        let woken = self.known.iter().filter_map(|(id, topic)| Some((topic.groups_wake_at?, *id)));
+        assert_eq!(self.groups_wake, woken.collect(), "the topics whose groups time changes");
+        assert!(self.deliverable.iter().all(|id| self.known.contains_key(id)), "topics that are gone");
     }
 
     fn touch(&mut self, id: TopicId) -> &mut Topic {
@@ -433,113 +533,4 @@ impl Topics {
 
 fn is_in_order(job: &Job) -> bool {
     matches!(job.state, JobState::Ready | JobState::Buried)
-}
-
-impl Topic {
-    fn new(name: TopicName) -> Self {
-        Self {
-            name,
-            paused: false,
-            idle_since: None,
-            ready: ReadyOrder::default(),
-            delayed: 0,
-            reserved: 0,
-            buried: ReadyOrder::default(),
-            remembered: 0,
-            schedules: BTreeMap::new(),
-            totals: TopicTotals::default(),
-            rule: None,
-            bytes: 0,
-            throttled_until: None,
-            hashed: 0,
-            changed: false,
-        }
-    }
-
-    fn save(&self, id: TopicId) -> SavedTopic {
-        SavedTopic {
-            id,
-            name: self.name.as_str().to_owned(),
-            paused: self.paused,
-            delayed: self.delayed,
-            ready: self.ready.len() as u64,
-            reserved: self.reserved,
-            buried: self.buried.len() as u64,
-            schedules: self.schedules.len() as u64,
-            totals: self.totals,
-            idle_since: self.idle_since,
-            bytes: self.bytes,
-            rule: self.rule.as_ref().map(|rule| rule.save()),
-        }
-    }
-
-    /// True if it has no job, no schedule, no policy, and is not paused.
-    pub(super) fn is_idle(&self) -> bool {
-        !self.paused && self.rule.is_none() && self.is_empty()
-    }
-
-    /// The number of its jobs, without finished ones.
-    pub(super) fn jobs(&self) -> u64 {
-        self.delayed + self.reserved + (self.ready.len() + self.buried.len()) as u64
-    }
-
-    /// The number of its jobs, including finished ones that are still remembered.
-    pub(super) fn all_jobs(&self) -> u64 {
-        self.jobs() + self.remembered
-    }
-
-    /// True if it has no job and no schedule.
-    pub(super) fn is_empty(&self) -> bool {
-        self.all_jobs() == 0 && self.schedules.is_empty()
-    }
-
-    /// True if reserve can get a job at this stamp.
-    pub(super) fn can_deliver(&self, stamp: Millis) -> bool {
-        !self.paused && !self.ready.is_empty() && self.room(stamp) > 0
-    }
-
-    /// How many jobs a reserve at this stamp could get, if enough were ready.
-    pub(super) fn room(&self, stamp: Millis) -> u64 {
-        self.rule.as_ref().map_or(u64::MAX, |rule| rule.room(self.reserved, stamp))
-    }
-
-    /// If only its rate holds ready jobs back at this stamp: when the rate allows one.
-    fn waits_until(&self, stamp: Millis) -> Option<Millis> {
-        let rule = self.rule.as_ref().filter(|_| !self.paused && !self.ready.is_empty())?;
-        rule.free_at(self.reserved).filter(|at| *at > stamp)
-    }
-
-    pub(super) fn view(&self, id: TopicId) -> TopicView<'_> {
-        let TopicTotals { pushed, finished, deleted, expired } = self.totals;
-        TopicView {
-            id,
-            name: &self.name,
-            paused: self.paused,
-            delayed: self.delayed,
-            ready: self.ready.len() as u64,
-            reserved: self.reserved,
-            buried: self.buried.len() as u64,
-            remembered: self.remembered,
-            schedules: self.schedules.len() as u64,
-            pushed,
-            finished,
-            deleted,
-            expired,
-            ready_since: self.ready.first().map(|turn| Millis(turn.1)),
-        }
-    }
-
-    fn hash(&self, id: TopicId) -> u128 {
-        let TopicTotals { pushed, finished, deleted, expired } = self.totals;
-        let mut element = Element::new(Kind::Topic);
-        element.pair(id.0, u32::from(self.paused)).word(pushed).word(finished).word(deleted).word(expired);
-        element.wide(xxh3_128(self.name.as_str().as_bytes()));
-        if let Some(since) = self.idle_since {
-            element.word(since.0);
-        }
-        if let Some(rule) = &self.rule {
-            rule.hash(&mut element);
-        }
-        element.hash()
-    }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Topics;
+use super::hold::Hold;
 use crate::clock::{Clock, Moment, Timeline};
 use crate::hash::Element;
 use crate::job::{DUE_ANEW, Job};
@@ -54,6 +55,45 @@ pub(crate) enum Verdict {
     Drop,
 }
 
+/// A rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    interval_ns: u64,
+    /// How much earlier than evenly spread deliveries may come.
+    early_ns: u64,
+}
+
+impl Pace {
+    /// Evenly spread deliveries.
+    fn even(per_second: u32) -> Self {
+        let interval_ns = SECOND_NS.div_ceil(u64::from(per_second.max(1)));
+        Self { interval_ns, early_ns: TOLERANCE_NS.saturating_sub(interval_ns) }
+    }
+
+    /// At most `burst` deliveries at once.
+    pub(crate) fn with_burst(per_second: u32, burst: u32) -> Self {
+        let Self { interval_ns, .. } = Self::even(per_second);
+        Self { interval_ns, early_ns: interval_ns.saturating_mul(u64::from(burst.saturating_sub(1))) }
+    }
+
+    /// How many deliveries it allows at this stamp, if the next one would come at `next_ns`.
+    pub(crate) fn room(self, next_ns: u64, stamp: Millis) -> u64 {
+        let until_ns = nanos(stamp).saturating_add(self.early_ns);
+        let left_ns = until_ns.checked_sub(next_ns.max(nanos(stamp)));
+        left_ns.map_or(0, |left_ns| left_ns / self.interval_ns + 1)
+    }
+
+    /// When it allows the next delivery.
+    pub(crate) fn free_at(self, next_ns: u64) -> Millis {
+        Millis(next_ns.saturating_sub(self.early_ns).div_ceil(NS_PER_MS))
+    }
+
+    /// When the next delivery would come after one at this stamp.
+    pub(crate) fn after_one(self, next_ns: u64, stamp: Millis) -> u64 {
+        next_ns.max(nanos(stamp)).saturating_add(self.interval_ns)
+    }
+}
+
 impl Rule {
     fn new(policy: TopicPolicy) -> Self {
         Self { policy, delivery_ns: 0, late_ns: 0 }
@@ -74,24 +114,24 @@ impl Rule {
         &self.policy
     }
 
-    /// How many deliveries the rate allows at this stamp.
-    fn rate_room(&self, stamp: Millis) -> u64 {
-        let Some(interval_ns) = self.interval_ns() else { return u64::MAX };
-        let until_ns = nanos(stamp).saturating_add(TOLERANCE_NS.saturating_sub(interval_ns));
-        let next_ns = self.delivery_ns.max(nanos(stamp));
-        until_ns.checked_sub(next_ns).map_or(0, |left_ns| left_ns / interval_ns + 1)
+    /// When the rate allows the next delivery; `None` if there are too many leases.
+    pub(crate) fn free_at(&self, reserved: u64) -> Option<Millis> {
+        let free_at = self.pace().map_or(Millis(0), |pace| pace.free_at(self.delivery_ns));
+        (self.lease_room(reserved) > 0).then_some(free_at)
     }
 
-    /// When the rate allows the next delivery; `None` if something else holds deliveries back.
-    pub(crate) fn free_at(&self, reserved: u64) -> Option<Millis> {
-        let interval_ns = self.interval_ns().filter(|_| self.lease_room(reserved) > 0)?;
-        let early_ns = TOLERANCE_NS.saturating_sub(interval_ns);
-        Some(Millis(self.delivery_ns.saturating_sub(early_ns).div_ceil(NS_PER_MS)))
+    /// What holds deliveries back at this stamp, with `reserved` leased already.
+    pub(crate) fn hold(&self, reserved: u64, stamp: Millis) -> Option<Hold> {
+        if self.lease_room(reserved) == 0 {
+            return Some(Hold::TopicLeases(reserved));
+        }
+        self.free_at(reserved).filter(|free_at| *free_at > stamp).map(Hold::TopicRate)
     }
 
     /// How many more jobs may be granted at this stamp, with `reserved` leased already.
     pub(crate) fn room(&self, reserved: u64, stamp: Millis) -> u64 {
-        self.lease_room(reserved).min(self.rate_room(stamp))
+        let rate_room = self.pace().map_or(u64::MAX, |pace| pace.room(self.delivery_ns, stamp));
+        self.lease_room(reserved).min(rate_room)
     }
 
     fn lease_room(&self, reserved: u64) -> u64 {
@@ -105,13 +145,13 @@ impl Rule {
 
     /// Counts a grant at this stamp, if [grants count](Self::counts_grants).
     pub(crate) fn note_grant(&mut self, stamp: Millis) {
-        if let Some(interval_ns) = self.interval_ns() {
-            self.delivery_ns = self.delivery_ns.max(nanos(stamp)).saturating_add(interval_ns);
+        if let Some(pace) = self.pace() {
+            self.delivery_ns = pace.after_one(self.delivery_ns, stamp);
         }
     }
 
-    fn interval_ns(&self) -> Option<u64> {
-        self.policy.per_second_max.map(|jobs| SECOND_NS.div_ceil(u64::from(jobs.max(1))))
+    fn pace(&self) -> Option<Pace> {
+        self.policy.per_second_max.map(Pace::even)
     }
 
     /// Adds it to the topic's element of the state hash.
@@ -153,6 +193,7 @@ impl Topics {
             Some(rule) if !policy.is_empty() => rule.change(policy),
             _ => *rule = (!policy.is_empty()).then(|| Box::new(Rule::new(policy))),
         }
+        self.change_group_policy(topic);
         self.note_deliverable(topic);
     }
 
@@ -254,9 +295,7 @@ impl Topics {
 
     /// How many jobs of a topic a reserve at this stamp could get, if `coming` more were ready by then.
     pub(crate) fn available(&self, topic: TopicId, coming: u64, stamp: Millis) -> u64 {
-        let Some(found) = self.find(topic).filter(|found| !found.paused) else { return 0 };
-        let ready = found.ready.len() as u64 + coming;
-        ready.min(found.room(stamp))
+        self.find(topic).map_or(0, |found| found.available(coming, stamp))
     }
 }
 
@@ -274,6 +313,6 @@ impl Job {
 /// Topics whose rate holds ready jobs back, by the time at which it allows one.
 pub(crate) type Throttled = BTreeSet<(Millis, TopicId)>;
 
-fn nanos(stamp: Millis) -> u64 {
+pub(crate) fn nanos(stamp: Millis) -> u64 {
     stamp.0.saturating_mul(NS_PER_MS)
 }

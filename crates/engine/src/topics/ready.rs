@@ -6,6 +6,7 @@
 //! takes. An insert in the middle moves at most half of one run.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Debug;
 
 use crate::job::Job;
 use crate::jobs::Slot;
@@ -36,39 +37,48 @@ const RUN_MAX: usize = 512;
 const RUN_LEAST: usize = RUN_MAX / 8;
 
 /// A sorted list of ranks.
-#[derive(Debug, Default)]
-pub(crate) struct ReadyOrder {
+#[derive(Debug)]
+pub(crate) struct ReadyOrder<R = Rank> {
     /// The runs, each under a rank that is at most its first one and greater than all of the run before. No run is empty.
-    runs: BTreeMap<Rank, VecDeque<Rank>>,
+    runs: BTreeMap<R, VecDeque<R>>,
     len: usize,
 }
 
-impl ReadyOrder {
+impl<R> Default for ReadyOrder<R> {
+    fn default() -> Self {
+        Self { runs: BTreeMap::new(), len: 0 }
+    }
+}
+
+impl<R: Copy + Ord + Debug> ReadyOrder<R> {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The rank that comes first.
-    pub(crate) fn first(&self) -> Option<&Rank> {
+    pub(crate) fn first(&self) -> Option<&R> {
         self.runs.values().next()?.front()
     }
 
     /// The rank that comes last.
-    pub(crate) fn last(&self) -> Option<&Rank> {
+    pub(crate) fn last(&self) -> Option<&R> {
         self.runs.values().next_back()?.back()
     }
 
     /// All ranks, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Rank> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &R> {
         self.runs.values().flatten()
     }
 
+    /// How many ranks are less than this one. It looks at each run.
+    pub(crate) fn count_before(&self, rank: &R) -> usize {
+        let mut runs = self.runs.range(..=*rank).map(|(_, run)| run).rev();
+        let last = runs.next().map_or(0, |run| run.partition_point(|other| other < rank));
+        last + runs.map(VecDeque::len).sum::<usize>()
+    }
+
     /// Adds a rank that is not in the list.
-    pub(crate) fn insert(&mut self, rank: Rank) {
+    pub(crate) fn insert(&mut self, rank: R) {
         self.len += 1;
         let Some((key, run)) = self.runs.range_mut(..=rank).next_back() else { return self.prepend(rank) };
         let place = run.partition_point(|other| *other < rank);
@@ -84,8 +94,15 @@ impl ReadyOrder {
         }
     }
 
+    /// The first rank that is not less than this one.
+    pub(crate) fn first_from(&self, rank: &R) -> Option<&R> {
+        let within = self.runs.range(..=*rank).next_back();
+        let within = within.and_then(|(_, run)| run.get(run.partition_point(|other| other < rank)));
+        within.or_else(|| self.runs.range(*rank..).next()?.1.front())
+    }
+
     /// Removes a rank.
-    pub(crate) fn remove(&mut self, rank: &Rank) {
+    pub(crate) fn remove(&mut self, rank: &R) {
         let found = self.runs.range_mut(..=*rank).next_back();
         let found = found.and_then(|(key, run)| Some((*key, run.binary_search(rank).ok()?, run)));
         let Some((key, place, run)) = found else { return debug_assert!(false, "what is removed is there") };
@@ -100,11 +117,11 @@ impl ReadyOrder {
 
     /// An estimate of the memory of this number of ranks, in bytes: most runs are full.
     pub(crate) fn memory_bytes(jobs: usize) -> usize {
-        jobs * size_of::<Rank>() * 5 / 4
+        jobs * size_of::<R>() * 5 / 4
     }
 
     /// Adds a rank before all others.
-    fn prepend(&mut self, rank: Rank) {
+    fn prepend(&mut self, rank: R) {
         let run = match self.runs.first_entry() {
             Some(first) if first.get().len() < RUN_MAX => {
                 let mut run = first.remove();
@@ -117,7 +134,7 @@ impl ReadyOrder {
     }
 
     /// Splits a full run in two and adds a rank to one half.
-    fn split(&mut self, key: Rank, place: usize, rank: Rank) {
+    fn split(&mut self, key: R, place: usize, rank: R) {
         let Some(run) = self.runs.get_mut(&key) else { return };
         let mut later = run.split_off(RUN_MAX / 2);
         match place.checked_sub(RUN_MAX / 2) {
@@ -128,11 +145,11 @@ impl ReadyOrder {
     }
 
     /// Merges a small run with the previous or the next one, if both together are small enough.
-    fn merge(&mut self, key: Rank) {
+    fn merge(&mut self, key: R) {
         let before = self.runs.range(..key).next_back().map(|(before, _)| (*before, key));
         let behind = self.runs.range(key..).nth(1).map(|(behind, _)| (key, *behind));
         for (first, second) in before.into_iter().chain(behind) {
-            let len = |key| self.runs.get(key).map_or(0, VecDeque::len);
+            let len = |key: &R| self.runs.get(key).map_or(0, VecDeque::len);
             if len(&first) + len(&second) <= RUN_MAX / 2 {
                 let mut second = self.runs.remove(&second).unwrap_or_default();
                 self.runs.entry(first).or_default().append(&mut second);
@@ -141,7 +158,7 @@ impl ReadyOrder {
         }
     }
 
-    fn add_run(&mut self, run: VecDeque<Rank>) {
+    fn add_run(&mut self, run: VecDeque<R>) {
         if let Some(first) = run.front() {
             self.runs.insert(*first, run);
         }
@@ -163,8 +180,8 @@ mod tests {
     fn check(order: &ReadyOrder, expected: &BTreeSet<Rank>) {
         assert!(order.iter().eq(expected), "the same turns in the same order");
         assert_eq!(
-            (order.len(), order.first(), order.last(), order.is_empty()),
-            (expected.len(), expected.first(), expected.last(), expected.is_empty())
+            (order.len(), order.first(), order.last()),
+            (expected.len(), expected.first(), expected.last())
         );
         let mut last = None;
         for (key, run) in &order.runs {
@@ -193,6 +210,9 @@ mod tests {
                     }
                 }
                 check(&order, &expected);
+                let from = rank(first);
+                prop_assert_eq!(order.first_from(&from), expected.range(from..).next());
+                prop_assert_eq!(order.count_before(&from), expected.range(..from).count());
             }
             while let Some(first) = expected.pop_first() {
                 prop_assert_eq!(order.first(), Some(&first));

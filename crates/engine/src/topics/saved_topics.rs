@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::TopicTotals;
+use super::groups::saved::SavedGroups;
 use super::policy::SavedRule;
 use adjourn_types::{Millis, TopicId, TopicName};
 
@@ -41,6 +42,8 @@ pub(crate) struct SavedTopic {
     /// The size of its jobs' bodies.
     pub(crate) bytes: u64,
     pub(crate) rule: Option<SavedRule>,
+    /// What does not follow from its jobs.
+    pub(crate) groups: Option<SavedGroups>,
 }
 
 /// All topics, by number.
@@ -75,6 +78,8 @@ impl SavedTopics {
         let rise = self.known.is_sorted_by(|one, next| one.id < next.id);
         let were_given_out = self.known.last().is_none_or(|last| last.id.0 < self.next);
         let are_readable = self.known.iter().all(|topic| topic.rule.as_ref().is_none_or(SavedRule::is_valid));
-        Ok(rise && were_given_out && are_readable)
+        let are_possible =
+            self.known.iter().all(|topic| topic.groups.as_ref().is_none_or(SavedGroups::is_valid));
+        Ok(rise && were_given_out && are_readable && are_possible)
     }
 }

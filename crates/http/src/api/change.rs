@@ -2,7 +2,7 @@
 
 use axum::http::header::IF_NONE_MATCH;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse as _, Response as Answered};
+use axum::response::IntoResponse as _;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -84,7 +84,7 @@ macro_rules! of_one_job {
                 (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
             ),
         )]
-        pub(super) async fn $by_id(caller: Caller, headers: HeaderMap, Part(Number(id)): Part<Number>) -> Result<Answered, Problem> {
+        pub(super) async fn $by_id(caller: Caller, headers: HeaderMap, Part(Number(id)): Part<Number>) -> Answer {
             let $job = JobRef::Id(JobId(id));
             $how(&caller, $request, &headers).await
         }
@@ -101,7 +101,7 @@ macro_rules! of_one_job {
                 (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
             ),
         )]
-        pub(super) async fn $by_key(caller: Caller, headers: HeaderMap, Parts2(topic, key): Parts2<TopicName, Key>) -> Result<Answered, Problem> {
+        pub(super) async fn $by_key(caller: Caller, headers: HeaderMap, Parts2(topic, key): Parts2<TopicName, Key>) -> Answer {
             let $job = JobRef::Key { topic, key };
             $how(&caller, $request, &headers).await
         }
@@ -153,7 +153,7 @@ macro_rules! of_one_job_with_body {
     };
 }
 
-pub(super) use of_one_job_with_body;
+pub(super) use {of_one_job, of_one_job_with_body};
 
 of_one_job!(
     /// Show a job

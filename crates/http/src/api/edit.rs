@@ -26,13 +26,14 @@ const FIXED: [&str; 4] = ["key", "if_exists", "postpone_max", "postpone_max_ms"]
 /// The fields of a due time, of which an edit has at most one.
 const DUE: [&str; 4] = ["due", "due_ms", "delay", "delay_ms"];
 /// The fields that are attributes.
-const ATTRIBUTES: [(&str, AttributeSet); 6] = [
+const ATTRIBUTES: [(&str, AttributeSet); 7] = [
     ("headers", AttributeSet::HEADERS),
     ("expires", AttributeSet::EXPIRES),
     ("attempts_max", AttributeSet::ATTEMPTS_MAX),
     ("backoff", AttributeSet::BACKOFF),
     ("remember", AttributeSet::DEDUPE_RETENTION),
     ("remember_ms", AttributeSet::DEDUPE_RETENTION),
+    ("group", AttributeSet::GROUP),
 ];
 
 /// The fields of a job that change, for the `OpenAPI` document: those of a new job, but for the [fixed](FIXED) ones.

@@ -7,7 +7,8 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::fields::{
-    Attempts, Field, JobKey, Text, Time, TimeMs, Topic, either_time, schema, schema_number, schema_time_ms,
+    Attempts, Field, Group, JobKey, Text, Time, TimeMs, Topic, either_time, schema, schema_number,
+    schema_time_ms,
 };
 use super::super::problem::Problem;
 use adjourn_types::{BuryReason, Filter, JobState, States};
@@ -60,6 +61,10 @@ pub(super) struct FilterJson {
     buried: Option<BuriedJson>,
     /// Jobs whose last reason contains this text.
     reason: Option<String>,
+    /// Jobs of this group.
+    #[schema(schema_with = schema::<Group>)]
+    #[param(schema_with = schema::<Group>, required = false)]
+    group: Option<Field<Group>>,
 }
 
 const ATTEMPTS_MAX: u64 = u32::MAX as u64;
@@ -126,6 +131,7 @@ impl FilterJson {
                 BuriedJson::Late => BuryReason::TooLate,
             }),
             reason: self.reason.filter(|reason| !reason.is_empty()),
+            group: self.group.map(|group| group.0),
         })
     }
 }
@@ -139,7 +145,7 @@ mod tests {
     fn every_condition_reaches_the_filter() {
         let query = concat!(
             r#"{"topic":"orders","state":["buried","finished"],"due_from":"1970-01-01T00:00:01Z","due_before_ms":2000,"#,
-            r#""key_prefix":"o-","attempts_min":1,"attempts_max":2,"buried":"attempts","reason":"x"}"#
+            r#""key_prefix":"o-","attempts_min":1,"attempts_max":2,"buried":"attempts","reason":"x","group":"ann"}"#
         );
         let json: FilterJson = serde_json::from_str(query).expect("a filter");
         let expected = Filter {
@@ -152,6 +158,7 @@ mod tests {
             attempts_max: Some(2),
             buried: Some(BuryReason::AttemptsUsedUp),
             reason: Some("x".to_owned()),
+            group: Some("ann".parse().expect("a group")),
         };
         assert_eq!(json.filter().expect("a filter"), expected);
         let none: FilterJson = serde_json::from_str("{}").expect("a filter");

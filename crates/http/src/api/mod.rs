@@ -8,6 +8,7 @@ mod change;
 mod edit;
 mod events;
 mod filter;
+mod groups;
 mod leases;
 mod list;
 mod new_job;
@@ -61,6 +62,12 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(topics::resume))
         .routes(routes!(topics::kick))
         .routes(routes!(topics::peek))
+        .routes(routes!(groups::list))
+        .routes(routes!(groups::set))
+        .routes(routes!(groups::why))
+        .routes(routes!(groups::why_by_key))
+        .routes(routes!(groups::why_topic))
+        .routes(routes!(groups::why_group))
         .routes(routes!(schedules::list))
         .routes(routes!(schedules::show, schedules::set, schedules::delete))
         .routes(routes!(schedules::pause))

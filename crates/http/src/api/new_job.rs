@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::super::fields::{
-    Delay, Field, JobKey, Remember, Span, SpanMs, Time, TimeMs, TimeOrDelay, Ttr, Waits, Whole, either,
-    schema, schema_ms, schema_number, schema_time_ms, when,
+    Delay, Field, Group, JobKey, Remember, Span, SpanMs, Time, TimeMs, TimeOrDelay, Ttr, Waits, Whole,
+    either, schema, schema_ms, schema_number, schema_time_ms, when,
 };
 use super::super::problem::Problem;
 use adjourn_json::HeaderJson;
@@ -85,6 +85,9 @@ pub(crate) struct NewJobJson<'a> {
     /// The same in milliseconds.
     #[schema(schema_with = schema_ms::<Remember>)]
     remember_ms: Option<SpanMs<Remember>>,
+    /// The group that the job belongs to, such as a tenant. The topic's settings say what it means.
+    #[schema(schema_with = schema::<Group>)]
+    group: Option<Field<Group>>,
     /// Headers: a text each, or a list of texts.
     #[schema(value_type = Option<BTreeMap<String, HeaderJson>>)]
     headers: Option<BTreeMap<String, HeaderValues>>,
@@ -275,6 +278,9 @@ impl NewJobJson<'_> {
         }
         if let Some(ms) = either("postpone_max", self.postpone_max.as_ref(), self.postpone_max_ms.as_ref())? {
             attributes = attributes.postpone_max(ms);
+        }
+        if let Some(group) = &self.group {
+            attributes = attributes.group(group.0.as_str());
         }
         // What remains is the size of all headers, and a job's other fields beside them.
         attributes.build().map_err(|error| {

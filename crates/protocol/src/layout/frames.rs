@@ -382,6 +382,74 @@ impl Advance {
     }
 }
 
+/// Changes the settings of one group. With weight 1 and not paused it has none.
+pub(crate) struct GroupSet<P> {
+    /// How many jobs it gives at a turn, 1 to `GROUP_WEIGHT_MAX`; 0: as before.
+    pub(crate) weight: u32,
+    /// Whether it is paused or resumed.
+    pub(crate) pause: u8,
+    /// Its topic.
+    pub(crate) topic: P,
+    /// Its name.
+    pub(crate) group: P,
+}
+
+impl GroupSet<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<6>::new().u32(self.weight).u8(self.pause).length8(self.topic.len()).write(out);
+        out.put_slice(self.topic);
+        Fixed::<1>::new().length8(self.group.len()).write(out);
+        out.put_slice(self.group);
+    }
+}
+
+impl GroupSet<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let weight = reader.u32("weight")?;
+        let pause = reader.u8("pause")?;
+        let topic = reader.bytes8("topic")?;
+        let group = reader.bytes8("group")?;
+        Ok(Self { weight, pause, topic, group })
+    }
+}
+
+/// Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name.
+pub(crate) struct GroupList<P> {
+    /// 1 to `GROUPS_LISTED_MAX`.
+    pub(crate) groups_max: u32,
+    /// Their topic.
+    pub(crate) topic: P,
+    /// Only those with names after this one; empty for the first page, and then what the page before says.
+    pub(crate) after: P,
+    /// Only those whose names begin like this.
+    pub(crate) prefix: P,
+}
+
+impl GroupList<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<5>::new().u32(self.groups_max).length8(self.topic.len()).write(out);
+        out.put_slice(self.topic);
+        Fixed::<1>::new().length8(self.after.len()).write(out);
+        out.put_slice(self.after);
+        Fixed::<1>::new().length8(self.prefix.len()).write(out);
+        out.put_slice(self.prefix);
+    }
+}
+
+impl GroupList<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let groups_max = reader.u32("groups_max")?;
+        let topic = reader.bytes8("topic")?;
+        let after = reader.bytes8("after")?;
+        let prefix = reader.bytes8("prefix")?;
+        Ok(Self { groups_max, topic, after, prefix })
+    }
+}
+
 /// Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
 pub(crate) struct ScheduleSet<P> {
     /// The topic of its jobs. The token needs the right to push there, too.
@@ -1134,6 +1202,67 @@ impl<L> ClusterReport<Vec<L>> {
             reader.items(head, |reader, fields| make_members(records::Node::<Bytes>::take(reader, fields)?))?
         };
         Ok(Self { node, cluster_id, leader, term, last, commit, feature_level, members })
+    }
+}
+
+/// A page of groups.
+pub(crate) struct Groups<P, L> {
+    /// Where the next page begins; empty on the last one.
+    pub(crate) after: P,
+    /// The groups, by name.
+    pub(crate) groups: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::GroupState<&'a [u8]>>> Groups<&'a [u8], L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<1>::new().length8(self.after.len()).write(out);
+        out.put_slice(self.after);
+        put_list(out, 39, self.groups.len());
+        self.groups.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Groups<Bytes, Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_groups: impl FnMut(records::GroupState<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let after = reader.bytes8("after")?;
+        let groups = {
+            let head = reader.list::<39>("groups", usize::MAX)?;
+            reader.items(head, |reader, fields| make_groups(records::GroupState::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { after, groups })
+    }
+}
+
+/// Why a job, a topic or a group gives nothing to a consumer.
+pub(crate) struct Reasons<L> {
+    /// The reasons, the most important one first; never empty.
+    pub(crate) reasons: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::Reason<&'a [u8]>>> Reasons<L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        put_list(out, 19, self.reasons.len());
+        self.reasons.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Reasons<Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_reasons: impl FnMut(records::Reason<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let reasons = {
+            let head = reader.list::<19>("reasons", usize::MAX)?;
+            reader.items(head, |reader, fields| make_reasons(records::Reason::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { reasons })
     }
 }
 

@@ -835,6 +835,98 @@ impl JobTemplate<Bytes> {
     }
 }
 
+/// Where a group stands.
+pub(crate) struct GroupState<P> {
+    /// Its jobs that wait for a consumer.
+    pub(crate) ready: u64,
+    /// Its jobs that a consumer has.
+    pub(crate) reserved: u64,
+    /// For how long the next of them has been ready; 0 if none is.
+    pub(crate) oldest_ms: u64,
+    /// Until when hold lasts, on the wall clock; 0 if that is not known.
+    pub(crate) until_ms: u64,
+    /// How many jobs it gives at a turn.
+    pub(crate) weight: u32,
+    /// What holds it back.
+    pub(crate) hold: u8,
+    /// 1 if an operator paused it.
+    pub(crate) paused: u8,
+    /// Its name.
+    pub(crate) name: P,
+}
+
+impl GroupState<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<39>::new()
+            .u64(self.ready)
+            .u64(self.reserved)
+            .u64(self.oldest_ms)
+            .u64(self.until_ms)
+            .u32(self.weight)
+            .u8(self.hold)
+            .u8(self.paused)
+            .length8(self.name.len())
+            .write(out);
+        put_piece(out, self.name);
+    }
+}
+
+impl GroupState<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let ready = fields.u64("ready")?;
+        let reserved = fields.u64("reserved")?;
+        let oldest_ms = fields.u64("oldest_ms")?;
+        let until_ms = fields.u64("until_ms")?;
+        let weight = fields.u32("weight")?;
+        let hold = fields.u8("hold")?;
+        let paused = fields.u8("paused")?;
+        let name_length = usize::from(fields.u8("name")?);
+        Ok(Self { ready, reserved, oldest_ms, until_ms, weight, hold, paused, name: reader.bytes(name_length, "name")? })
+    }
+}
+
+/// One reason why a job, a topic or a group gives nothing now.
+pub(crate) struct Reason<P> {
+    /// The reason.
+    pub(crate) why: u8,
+    /// When it ends, on the wall clock; 0 if that is not known.
+    pub(crate) until_ms: u64,
+    /// With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0.
+    pub(crate) jobs: u64,
+    /// One sentence for a person. It may change between versions: decide by the reason.
+    pub(crate) text: P,
+}
+
+impl Reason<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<19>::new()
+            .u8(self.why)
+            .u64(self.until_ms)
+            .u64(self.jobs)
+            .length16(self.text.len())
+            .write(out);
+        put_piece(out, self.text);
+    }
+}
+
+impl Reason<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let why = fields.u8("why")?;
+        let until_ms = fields.u64("until_ms")?;
+        let jobs = fields.u64("jobs")?;
+        let text_length = usize::from(fields.u16("text")?);
+        Ok(Self { why, until_ms, jobs, text: reader.bytes(text_length, "text")? })
+    }
+}
+
 /// Where a schedule stands.
 pub(crate) struct ScheduleState {
     /// Its id.

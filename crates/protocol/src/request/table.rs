@@ -12,6 +12,7 @@ use crate::browse::{Bulk, List};
 use crate::decode_error::DecodeError;
 use crate::edit::Edit;
 use crate::field::{self, Field, JobRef, Subject};
+use crate::groups::{GroupList, GroupSet};
 use crate::opcode::opcodes;
 use crate::policy::TopicSet;
 use crate::push::Push;
@@ -196,6 +197,19 @@ requests! {
     ClusterTransfer = 0x73, "CLUSTER_TRANSFER" -> Done, Own, Unsafe, [Admin], [Invalid, Busy] {
         /// To which; 0 leaves it to the leader.
         node: u64,
+    }
+    /// Changes the settings of one group. With weight 1 and not paused it has none.
+    GroupSet = 0x74, "GROUP_SET" -> Done, Change, Safe, [Manage], [Invalid, Busy, NotFound, WrongState, Quota] (set: GroupSet)
+    /// Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name.
+    GroupList = 0x75, "GROUP_LIST" -> Groups, Read, Safe, [Read], [Invalid, NotFound] (list: GroupList)
+    /// Says why a job is not running.
+    Why = 0x76, "WHY" -> Reasons, Read, Safe, [Read], [Invalid, Busy, Unreadable, NotFound] (job: JobRef)
+    /// Says why a topic, or one of its groups, gives no job.
+    TopicWhy = 0x77, "TOPIC_WHY" -> Reasons, Read, Safe, [Read], [Invalid, NotFound] {
+        /// The topic.
+        topic: TopicName,
+        /// The group; empty for the whole topic.
+        group: String,
     }
     /// Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
     ScheduleSet = 0x78, "SCHEDULE_SET" -> Scheduled, Read, Unsafe, [Manage], [Invalid, Busy, Changed, Quota, DiskFull, Unreadable] (set: ScheduleSet)

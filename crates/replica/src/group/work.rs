@@ -27,6 +27,9 @@ impl Work {
     }
 }
 
+/// The work of saying why a job waits.
+const WHY_WORK: u64 = 16;
+
 impl State {
     /// Starts to read from disk what a command will need, without waiting. Returns an upper bound of the work.
     pub(crate) fn read_ahead(&self, command: &Command<'_>) -> u64 {
@@ -47,6 +50,9 @@ impl State {
             Request::Topics | Request::Stats => self.engine.topic_count() as u64,
             Request::Count(filter) if filter.topic.is_none() => self.engine.topic_count() as u64,
             Request::Leases { jobs_max, .. } => u64::from(*jobs_max),
+            // It counts what comes before a job.
+            Request::Why(job) => 1 + WHY_WORK + self.topics_of(job) + self.work_of_job(job),
+            Request::TopicWhy { .. } => 1 + WHY_WORK,
             Request::Get(job) => 1 + self.topics_of(job) + self.work_of_job(job),
             Request::Edit(Edit { job, body, .. }) => {
                 1 + self.work_of_job(job) + body.as_ref().map_or(0, |body| body.len() as u64 / UNIT_BYTES)

@@ -11,6 +11,7 @@ mod changes;
 mod connection_list;
 mod edit;
 mod firing;
+mod groups;
 mod outcomes;
 pub(crate) mod proposals;
 pub(crate) mod pushes;

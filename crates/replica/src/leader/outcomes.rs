@@ -321,9 +321,11 @@ pub(super) fn push_result(outcome: PushOutcome) -> PushResult {
 
 fn code(reject: Reject) -> ErrorCode {
     match reject {
-        Reject::GenesisTwice | Reject::WrongState | Reject::MemberRemoved | Reject::MemberChanged => {
-            ErrorCode::WrongState
-        }
+        Reject::GenesisTwice
+        | Reject::WrongState
+        | Reject::MemberRemoved
+        | Reject::MemberChanged
+        | Reject::NotFair => ErrorCode::WrongState,
         Reject::StaleLease => ErrorCode::StaleLease,
         Reject::KeyExists => ErrorCode::KeyExists,
         Reject::NotFound => ErrorCode::NotFound,
@@ -333,9 +335,11 @@ fn code(reject: Reject) -> ErrorCode {
         Reject::ExpiresBeforeDue => ErrorCode::ExpiresBeforeDue,
         Reject::SequenceReused => ErrorCode::SequenceReused,
         Reject::Changed => ErrorCode::Changed,
-        Reject::TopicQuota | Reject::SessionQuota | Reject::TopicFull | Reject::DefaultsQuota => {
-            ErrorCode::Quota
-        }
+        Reject::TopicQuota
+        | Reject::SessionQuota
+        | Reject::TopicFull
+        | Reject::DefaultsQuota
+        | Reject::GroupQuota => ErrorCode::Quota,
         Reject::BodyTooLarge => ErrorCode::TooLarge,
     }
 }
@@ -364,6 +368,10 @@ fn why(reject: Reject) -> &'static str {
         Reject::TopicFull => {
             "the topic has as many jobs, or bytes, as its policy allows: finish or delete some"
         }
+        Reject::NotFair => {
+            "groups mean nothing in this topic: set `fair`, or a limit of groups, in its policy first"
+        }
+        Reject::GroupQuota => "65536 groups of the topic have settings: take those of some away",
         Reject::DefaultsQuota => "the queue has had as many different defaults for retries as it can",
         Reject::BodyTooLarge => "the topic's policy allows no body of this size: send a smaller one",
         Reject::SessionQuota => "the queue has as many sessions as it can: close some, or wait",

@@ -228,6 +228,9 @@ impl Leader {
             | Request::SchedulePause { .. }
             | Request::ScheduleResume { .. }
             | Request::ScheduleRun { .. } => return self.schedule_request(node, group, asker, request),
+            Request::GroupList(_) | Request::Why(_) | Request::TopicWhy { .. } => {
+                self.about_groups(node, group, asker.connection, request)?
+            }
             Request::TopicShow { topic } => group.state.topic_settings(topic),
             other => unreachable!("{other:?} is no read"),
         };

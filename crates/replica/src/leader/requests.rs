@@ -15,7 +15,7 @@ use crate::node::push_parts::PushParts;
 use crate::refusals::{not_every_member, retry_later};
 use crate::rights::check_rights;
 use crate::selects::{at_least, at_least_ms, select_job};
-use adjourn_engine::Command;
+use adjourn_engine::{Command, GroupChange};
 use adjourn_protocol::{
     ErrorCode, ErrorReply, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, TopicSet,
 };
@@ -313,6 +313,10 @@ impl Leader {
             }
             Request::Pause { topic: name } => Command::TopicPause { topic: name.as_str(), paused: true },
             Request::Resume { topic: name } => Command::TopicPause { topic: name.as_str(), paused: false },
+            Request::GroupSet(set) => {
+                let change = GroupChange { weight: set.weight, paused: set.paused };
+                Command::GroupSet { topic: set.topic.as_str(), group: set.group.as_str(), change }
+            }
             Request::TopicDelete { topic: name } => Command::TopicDelete { topic: name.as_str() },
             other => unreachable!("{other:?} is more, or less, than one command"),
         };

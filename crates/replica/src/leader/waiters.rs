@@ -296,6 +296,11 @@ impl Waiters {
         self.all.len()
     }
 
+    /// How many long polls and subscriptions want jobs of a topic.
+    pub(super) fn of_topic(&self, topic: TopicId) -> usize {
+        self.all.values().filter(|waiter| waiter.topics.contains(&topic)).count()
+    }
+
     /// True if a waiter is in any line.
     pub(super) fn any_in_line(&self) -> bool {
         !self.lines.is_empty()

@@ -283,6 +283,11 @@ impl Connections {
         }
     }
 
+    /// The connection of a session, if its client is connected.
+    pub(crate) fn of_session(&self, session: SessionId) -> Option<&Connection> {
+        self.all.get(self.attached.get(&session)?).filter(|one| !one.is_left)
+    }
+
     /// The connection with the next greater number.
     pub(crate) fn next_id(&self, after: ConnectionId) -> Option<ConnectionId> {
         self.all.range((Bound::Excluded(after), Bound::Unbounded)).next().map(|(id, _)| *id)

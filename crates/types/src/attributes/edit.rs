@@ -25,8 +25,10 @@ impl AttributeSet {
     pub const DEDUPE_RETENTION: Self = Self(1 << 4);
     /// The header `content-type`.
     pub const CONTENT_TYPE: Self = Self(1 << 5);
+    /// The group that it belongs to.
+    pub const GROUP: Self = Self(1 << 6);
     /// All of them.
-    pub const ALL: Self = Self(Self::CONTENT_TYPE.0 * 2 - 1);
+    pub const ALL: Self = Self(Self::GROUP.0 * 2 - 1);
 
     /// True if this set has all attributes of the other one.
     pub fn has(self, other: Self) -> bool {
@@ -47,6 +49,7 @@ impl AttributeSet {
             tag::ATTEMPTS_MAX => self.has(Self::ATTEMPTS_MAX),
             tag::BACKOFF => self.has(Self::BACKOFF),
             tag::DEDUPE_RETENTION => self.has(Self::DEDUPE_RETENTION),
+            tag::GROUP => self.has(Self::GROUP),
             _ => false,
         }
     }

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::tag;
+use crate::NameError;
 use crate::limits::{ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, HEADERS_BYTES_MAX};
 
 /// Why bytes are not a valid list of attributes.
@@ -47,6 +48,7 @@ impl fmt::Display for Name {
             tag::EXPIRES => "expires",
             tag::ATTEMPTS_MAX => "attempts_max",
             tag::BACKOFF => "backoff",
+            tag::GROUP => "group",
             tag::DEDUPE_RETENTION => "remember",
             tag::POSTPONE_MAX => "postpone_max",
             other => return write!(f, "attribute {other:#06x}"),
@@ -64,6 +66,7 @@ fn malformed(attribute: u16) -> String {
         tag::BACKOFF => {
             format!("backoff must have 1 to {BACKOFF_LIST_MAX} waits, and a jitter of at most 100 percent")
         }
+        tag::GROUP => NameError::Group.to_string(),
         other => format!("{} is malformed", Name(other)),
     }
 }
@@ -86,7 +89,7 @@ mod tests {
             assert_eq!(error.to_string(), message);
         }
         let known = [tag::HEADER, tag::EXPIRES, tag::ATTEMPTS_MAX, tag::BACKOFF, tag::DEDUPE_RETENTION];
-        for tag in known.into_iter().chain([tag::POSTPONE_MAX]) {
+        for tag in known.into_iter().chain([tag::POSTPONE_MAX, tag::GROUP]) {
             for error in [AttributeError::Malformed(tag), AttributeError::UnknownKind(tag, 9)] {
                 assert!(!error.to_string().contains("0x"), "{error}");
             }

@@ -1,6 +1,7 @@
 //! The encoding of a policy, and what is refused.
 
 use super::super::{BackoffCurve, Method, Refused, Success};
+use super::groups::OnBury;
 use super::*;
 
 fn all() -> TopicPolicy {
@@ -20,6 +21,14 @@ fn all() -> TopicPolicy {
         dead_letters: Some("failed".parse().expect("a name")),
         retention_ms: Some(1),
         call_back: Some(Arc::new(call_back())),
+        groups: GroupPolicy {
+            fair: true,
+            leases_max: Some(3),
+            per_second_max: Some(10),
+            burst: Some(5),
+            fifo: true,
+            on_bury: Some(OnBury::Continue),
+        },
     }
 }
 
@@ -92,7 +101,7 @@ fn bad_settings_are_refused() {
             assert_eq!(decode(setting as u16, &[0; 17]), wrong, "{setting}");
         }
     }
-    assert_eq!(decode(29, b"?"), Err(PolicyError::Unsupported(29)));
+    assert_eq!(decode(35, b"?"), Err(PolicyError::Unsupported(35)));
     let kind = [[0; 8].as_slice(), &[4], &[1, 0, 0, 0, 0, 0, 0, 0]].concat();
     assert_eq!(decode(Setting::Late as u16, &kind), Err(PolicyError::Unsupported(11)));
     for (action, value, is_good) in [(LATE_BURY, 0, true), (LATE_BURY, 1, false), (LATE_DROP, 1, false)] {

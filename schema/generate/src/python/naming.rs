@@ -31,6 +31,9 @@ pub(super) fn class_of_choice(name: &str) -> String {
         "role" => "MemberRole",
         "paused" => "PausedReason",
         "fired" => "FiringOutcome",
+        // WHY and PAUSE are requests, too.
+        "why" => "HoldReason",
+        "pause" => "PauseChange",
         "error" => "ErrorCode",
         other => return pascal(other),
     }
@@ -122,7 +125,7 @@ pub(super) fn has_defaults(class: &str) -> bool {
 /// A name that can stand for a variable.
 pub(super) fn variable(name: &str) -> String {
     match name {
-        "at" | "bytes" | "data" | "end" | "filter" | "found" => format!("{name}_"),
+        "at" | "bytes" | "data" | "end" | "filter" | "found" | "text" => format!("{name}_"),
         other => other.to_owned(),
     }
 }

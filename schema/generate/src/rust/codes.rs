@@ -7,8 +7,8 @@ use crate::names::{capitals, pascal, sentence};
 use crate::schema::{Kind, Schema};
 
 /// The choices that are no enum of the crate of the types.
-const CHOICES: [&str; 8] =
-    ["due_kind", "job_kind", "change", "outcome", "step", "paused", "which_paused", "fired"];
+const CHOICES: [&str; 9] =
+    ["due_kind", "job_kind", "change", "outcome", "step", "paused", "which_paused", "fired", "pause"];
 
 pub(super) fn file(schema: &Schema) -> String {
     let mut out = format!(

@@ -7,7 +7,7 @@ use crate::names::{grouped, pascal, sentence};
 use crate::schema::{Field, Frame, Kind, Repeat, RequestKind, Schema};
 
 /// Requests whose fields are one type of their own: the name of the value, and the type.
-const MESSAGES: [(&str, &str, &str); 16] = [
+const MESSAGES: [(&str, &str, &str); 19] = [
     ("HELLO", "hello", "Hello"),
     ("PUSH", "push", "Push"),
     ("RESERVE", "reserve", "Reserve"),
@@ -22,6 +22,9 @@ const MESSAGES: [(&str, &str, &str); 16] = [
     ("EDIT", "edit", "Edit"),
     ("TOPIC_SET", "set", "TopicSet"),
     ("ADVANCE", "advance", "Advance"),
+    ("GROUP_SET", "set", "GroupSet"),
+    ("GROUP_LIST", "list", "GroupList"),
+    ("WHY", "job", "JobRef"),
     ("SCHEDULE_SET", "set", "ScheduleSet"),
     ("SCHEDULE_LIST", "list", "ScheduleList"),
 ];
@@ -31,7 +34,7 @@ pub(super) fn file(schema: &Schema) -> String {
         "//! Every request, and what the server and the client know of each.\n{DO_NOT_EDIT}\
          use std::num::NonZeroU64;\n\nuse bytes::BytesMut;\n\nuse crate::codes::{{ErrorCode, ResponseOpcode}};\n\
          use crate::advance::Advance;\nuse crate::browse::{{Bulk, List}};\nuse crate::decode_error::DecodeError;\nuse crate::edit::Edit;\n\
-         use crate::field::{{self, Field, JobRef, Subject}};\nuse crate::opcode::opcodes;\nuse crate::policy::TopicSet;\n\
+         use crate::field::{{self, Field, JobRef, Subject}};\nuse crate::groups::{{GroupList, GroupSet}};\nuse crate::opcode::opcodes;\nuse crate::policy::TopicSet;\n\
          use crate::push::Push;\nuse crate::request::{{Kind, Repeat}};\nuse crate::reserve::{{Reserve, Subscribe}};\n\
          use crate::schedule::{{ScheduleList, ScheduleSet}};\n\
          use crate::session::Hello;\nuse crate::settle::ReleaseKind;\nuse crate::wire::{{Reader, in_range}};\n\

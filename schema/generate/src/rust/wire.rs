@@ -10,7 +10,7 @@ use crate::names::{pascal, sentence};
 use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
 
 /// The frames whose fields the table of the requests does not have.
-const REQUESTS: [&str; 11] = [
+const REQUESTS: [&str; 13] = [
     "HELLO",
     "PUSH",
     "RESERVE",
@@ -22,6 +22,8 @@ const REQUESTS: [&str; 11] = [
     "ADVANCE",
     "SCHEDULE_SET",
     "SCHEDULE_LIST",
+    "GROUP_SET",
+    "GROUP_LIST",
 ];
 
 pub(super) fn records(schema: &Schema) -> String {

@@ -30,7 +30,7 @@ final class AttributesCodec
      *     expires?: array{kind: int, ms: int}, // Kind `u8` (0 after, 1 at), `u64` milliseconds; *after* at most `DELAY_MS_MAX`. The job is dropped at that time; if it is reserved then, it is dropped when its lease ends without FINISH; if a clock was set forward past it, it is dropped later. It must be later than the due time, or the job is refused with `EXPIRES_BEFORE_DUE`.
      *     attempts_max?: int, // `u32`, at least 1. After this many failed attempts the job is buried; see retries.
      *     backoff?: array{kind: int, jitter: int, waits_ms: list<int>}, // Kind `u8`, jitter `u8` (0 to 100 percent), then `u32` milliseconds: 0 fixed: the wait; 1 linear: step, maximum; 2 exponential: first, maximum; 3 list: 1 to 32 waits, the last one repeats.
-     *     fairness_key?: string, // Text; reserved for a later version.
+     *     group?: string, // Text, 1 to `GROUP_BYTES_MAX` bytes without control characters (`INVALID`): the group that the job belongs to, such as a tenant.
      *     dedupe_retention_ms?: int, // `u64` milliseconds, at most `DEDUPE_RETENTION_MS_MAX` (`INVALID`): how long the job is remembered after FINISH. 0 is as if the attribute were not there.
      *     created_at_ms?: int, // `u64`, set by the producer.
      *     schedule_reference?: string, // Opaque.
@@ -53,8 +53,8 @@ final class AttributesCodec
         if (isset($a['backoff'])) {
             $out .= self::element(0x8004, self::encodeBackoff($a['backoff']));
         }
-        if (isset($a['fairness_key'])) {
-            $out .= self::element(0x0005, $a['fairness_key']);
+        if (isset($a['group'])) {
+            $out .= self::element(0x0005, $a['group']);
         }
         if (isset($a['dedupe_retention_ms'])) {
             $out .= self::element(0x0006, pack('P', $a['dedupe_retention_ms']));
@@ -100,7 +100,7 @@ final class AttributesCodec
                     }
                     break;
                 case 0x0005:
-                    $a['fairness_key'] = $value;
+                    $a['group'] = $value;
                     break;
                 case 0x0006:
                     $a['dedupe_retention_ms'] = Tagged::number('P', $value);

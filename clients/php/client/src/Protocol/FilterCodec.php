@@ -33,6 +33,7 @@ final class FilterCodec
      *     attempts_max?: int, // It was reserved at most this often.
      *     buried?: int, // It is buried for this reason, as in JOB, but not 0.
      *     reason?: string, // It has a last reason, and that contains this text.
+     *     group?: string, // It belongs to this group.
      * } $a
      */
     public static function encode(array $a): string
@@ -64,6 +65,9 @@ final class FilterCodec
         }
         if (isset($a['reason'])) {
             $out .= self::element(0x0009, $a['reason']);
+        }
+        if (isset($a['group'])) {
+            $out .= self::element(0x000A, $a['group']);
         }
 
         return $out;

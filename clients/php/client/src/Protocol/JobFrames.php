@@ -56,6 +56,8 @@ final class JobFrames
     public const EDITED_BACKOFF = 128;
     /** How long it is remembered. */
     public const EDITED_DEDUPE_RETENTION = 256;
+    /** The group that it belongs to. */
+    public const EDITED_GROUP = 512;
     /** Removes it. */
     public const CHANGE_DELETE = 0;
     /** Makes it ready if it is buried. */

@@ -93,6 +93,14 @@ enum Opcode: int
     case ClusterRemove = 0x72;
     /** Hands leadership to another member. */
     case ClusterTransfer = 0x73;
+    /** Changes the settings of one group. With weight 1 and not paused it has none. */
+    case GroupSet = 0x74;
+    /** Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name. */
+    case GroupList = 0x75;
+    /** Says why a job is not running. */
+    case Why = 0x76;
+    /** Says why a topic, or one of its groups, gives no job. */
+    case TopicWhy = 0x77;
     /** Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
     case ScheduleSet = 0x78;
     /** Reads one schedule, and what it did of late. */
@@ -153,6 +161,10 @@ enum Opcode: int
     case BackupData = 0xE1;
     /** The members of the cluster, as one node sees them. */
     case ClusterReport = 0xF0;
+    /** A page of groups. */
+    case Groups = 0xF5;
+    /** Why a job, a topic or a group gives nothing to a consumer. */
+    case Reasons = 0xF6;
     /** A schedule is set. */
     case Scheduled = 0xF8;
     /** One schedule as it stands. */
@@ -170,7 +182,7 @@ enum Opcode: int
         return match ($this) {
             self::Hello => self::Welcome,
             self::Ping, self::Advance => self::Pong,
-            self::Goodbye, self::Credit, self::Unsubscribe, self::Cancel, self::Pause, self::Resume, self::Disconnect, self::TopicSet, self::TopicDelete, self::BackupEnd, self::ClusterAdd, self::ClusterRemove, self::ClusterTransfer, self::ScheduleDelete, self::SchedulePause, self::ScheduleResume => self::Done,
+            self::Goodbye, self::Credit, self::Unsubscribe, self::Cancel, self::Pause, self::Resume, self::Disconnect, self::TopicSet, self::TopicDelete, self::BackupEnd, self::ClusterAdd, self::ClusterRemove, self::ClusterTransfer, self::GroupSet, self::ScheduleDelete, self::SchedulePause, self::ScheduleResume => self::Done,
             self::Push => self::Pushed,
             self::Reserve => self::Reserved,
             self::Subscribe => self::Subscribed,
@@ -189,6 +201,8 @@ enum Opcode: int
             self::BackupBegin => self::BackupReady,
             self::BackupRead => self::BackupData,
             self::ClusterStatus => self::ClusterReport,
+            self::GroupList => self::Groups,
+            self::Why, self::TopicWhy => self::Reasons,
             self::ScheduleSet => self::Scheduled,
             self::ScheduleShow => self::Schedule,
             self::ScheduleList => self::Schedules,
@@ -206,8 +220,8 @@ enum Opcode: int
         return match ($this) {
             self::Ping, self::Goodbye, self::Push, self::Reserve, self::Subscribe, self::Leases, self::Finish, self::Release,
             self::Touch, self::Bury, self::Get, self::Delete, self::Peek, self::List, self::Count, self::Pause,
-            self::Resume, self::Topics, self::Stats, self::Connections, self::TopicSet, self::TopicShow, self::ClusterStatus, self::ScheduleShow,
-            self::ScheduleList, self::SchedulePause, self::ScheduleResume,
+            self::Resume, self::Topics, self::Stats, self::Connections, self::TopicSet, self::TopicShow, self::ClusterStatus, self::GroupSet,
+            self::GroupList, self::Why, self::TopicWhy, self::ScheduleShow, self::ScheduleList, self::SchedulePause, self::ScheduleResume,
                 => true,
             default => false,
         };
@@ -221,7 +235,8 @@ enum Opcode: int
     {
         return match ($this) {
             self::Pong, self::Pushed, self::Reserved, self::Deliver, self::Leased, self::Settled, self::Job, self::Changed,
-            self::Kicked, self::TopicCounts, self::QueueStats, self::ConnectionList, self::Scheduled, self::Schedule, self::Schedules, self::ScheduleRan,
+            self::Kicked, self::TopicCounts, self::QueueStats, self::ConnectionList, self::Groups, self::Reasons, self::Scheduled, self::Schedule,
+            self::Schedules, self::ScheduleRan,
                 => true,
             default => false,
         };

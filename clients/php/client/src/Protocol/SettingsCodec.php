@@ -52,6 +52,12 @@ final class SettingsCodec
      *     call_back_log_ms?: int|null, // How long attempts can be looked up, in milliseconds, from 1.
      *     call_back_paused?: bool|null, // No calls are made.
      *     call_back_delay_ms?: int|null, // How long a job waits that a caller of php-delayqueue pushes without a time, in milliseconds, up to `DELAY_MS_MAX`.
+     *     fair?: bool|null, // Groups take turns. So they do with any of the settings below.
+     *     group_leases_max?: int|null, // Most jobs of one group that are reserved at the same time, at least 1.
+     *     group_per_second_max?: int|null, // Most jobs of one group that are delivered per second, 1 to `RATE_PER_SECOND_MAX`.
+     *     group_burst?: int|null, // How many of them may be delivered at once, 1 to `RATE_PER_SECOND_MAX`; without it a tenth of the rate, at least 1.
+     *     group_order?: string|null, // `fifo`: one job of a group at a time, and the next one when that has ended.
+     *     group_on_bury?: string|null, // With `fifo`, what a buried job means to those behind it: `block` (the default) or `continue`.
      * } $a
      */
     public static function encode(array $a): string
@@ -140,6 +146,24 @@ final class SettingsCodec
         }
         if (array_key_exists('call_back_delay_ms', $a)) {
             $out .= self::element(0x001C, $a['call_back_delay_ms'] === null ? '' : pack('P', $a['call_back_delay_ms']));
+        }
+        if (array_key_exists('fair', $a)) {
+            $out .= self::element(0x001D, $a['fair'] === null ? '' : ($a['fair'] ? "\x01" : ''));
+        }
+        if (array_key_exists('group_leases_max', $a)) {
+            $out .= self::element(0x001E, $a['group_leases_max'] === null ? '' : pack('V', Codec::narrow($a['group_leases_max'], 32, 'group_leases_max')));
+        }
+        if (array_key_exists('group_per_second_max', $a)) {
+            $out .= self::element(0x001F, $a['group_per_second_max'] === null ? '' : pack('V', Codec::narrow($a['group_per_second_max'], 32, 'group_per_second_max')));
+        }
+        if (array_key_exists('group_burst', $a)) {
+            $out .= self::element(0x0020, $a['group_burst'] === null ? '' : pack('V', Codec::narrow($a['group_burst'], 32, 'group_burst')));
+        }
+        if (array_key_exists('group_order', $a)) {
+            $out .= self::element(0x0021, $a['group_order'] === null ? '' : $a['group_order']);
+        }
+        if (array_key_exists('group_on_bury', $a)) {
+            $out .= self::element(0x0022, $a['group_on_bury'] === null ? '' : $a['group_on_bury']);
         }
 
         return $out;
@@ -247,6 +271,24 @@ final class SettingsCodec
                     break;
                 case 0x001C:
                     $a['call_back_delay_ms'] = $value === '' ? null : Tagged::number('P', $value);
+                    break;
+                case 0x001D:
+                    $a['fair'] = $value === '' ? null : Tagged::number('C', $value) === 1;
+                    break;
+                case 0x001E:
+                    $a['group_leases_max'] = $value === '' ? null : Tagged::number('V', $value);
+                    break;
+                case 0x001F:
+                    $a['group_per_second_max'] = $value === '' ? null : Tagged::number('V', $value);
+                    break;
+                case 0x0020:
+                    $a['group_burst'] = $value === '' ? null : Tagged::number('V', $value);
+                    break;
+                case 0x0021:
+                    $a['group_order'] = $value === '' ? null : $value;
+                    break;
+                case 0x0022:
+                    $a['group_on_bury'] = $value === '' ? null : $value;
                     break;
             }
         }

@@ -196,7 +196,7 @@ final class CodecTest extends TestCase
             expires: \Adjourn\Due::afterMs(5000),
             attemptsMax: 5,
             backoff: Backoff::exponential(1000, 60_000, 20),
-            fairnessKey: 'tenant-3',
+            group: 'tenant-3',
             retentionMs: 60_000,
             createdAtMs: 17,
             scheduleReference: "\0\1",

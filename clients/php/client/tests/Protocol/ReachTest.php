@@ -36,6 +36,7 @@ use Adjourn\ScheduleRules;
 use Adjourn\Tests\MemoryServer;
 use Adjourn\Tests\Peer;
 use Adjourn\TopicPolicy;
+use Adjourn\Why;
 use PHPUnit\Framework\TestCase;
 
 /** Looks for everything that the schema has in the public API: a program uses all of it, and what it sends is compared with the lists. */
@@ -62,6 +63,10 @@ final class ReachTest extends TestCase
         'origin_ms' => 0, 'start_ms' => 0, 'end_ms' => 0, 'count' => 0, 'window_ms' => 0, 'missed_max' => 0, 'jitter_ms' => 0, 'failures_max' => 0,
         'dst' => 0, 'missed' => 0, 'overlap' => 0, 'when' => '@daily', 'zone' => '', 'key' => '', 'note' => '',
     ];
+    private const GROUP = [
+        'ready' => 3, 'reserved' => 1, 'oldest_ms' => 5, 'until_ms' => 0, 'weight' => 2, 'hold' => 6, 'paused' => 0, 'name' => 'ann',
+    ];
+    private const REASON = ['why' => 6, 'until_ms' => 0, 'jobs' => 1, 'text' => 'why'];
     private const TEMPLATE = ['priority' => 1, 'ttr_ms' => 1, 'attributes' => '', 'body' => ''];
 
     private CancelToken $cancel;
@@ -152,6 +157,7 @@ final class ReachTest extends TestCase
         $this->consume($client);
         $this->change($client);
         $this->schedule($client);
+        $this->group($client);
         $this->operate($client);
         $client->close();
 
@@ -173,7 +179,7 @@ final class ReachTest extends TestCase
             backoff: Backoff::fixed(1),
             retentionMs: 9,
             postponeMaxMs: 8,
-            fairnessKey: 'tenant',
+            group: 'ann',
             createdAt: new \DateTimeImmutable('@1000000000'),
             scheduleReference: "\0\1",
         );
@@ -208,6 +214,7 @@ final class ReachTest extends TestCase
             2,
             BuriedReason::TooLate,
             'why',
+            'ann',
         );
         $client->connect();
         self::assertSame(5, $client->get(42)->editedMs);
@@ -262,6 +269,14 @@ final class ReachTest extends TestCase
         $client->deleteSchedule('t', 'morning');
     }
 
+    private function group(Client $client): void
+    {
+        $client->setGroup('t', 'ann', weight: 5, paused: true);
+        self::assertSame(['ann'], array_column(iterator_to_array($client->groups('t', 'a'), false), 'name'));
+        self::assertSame([Why::GroupLeases], array_column($client->why(42), 'why'));
+        self::assertSame(['why'], array_column($client->whyTopic('t', 'ann'), 'text'));
+    }
+
     private function operate(Client $client): void
     {
         $client->pause('t');
@@ -285,7 +300,7 @@ final class ReachTest extends TestCase
     private function answer(Message $request, MemoryServer $server): void
     {
         $f = $request->fields;
-        $isFirst = ($f['cursor'] ?? '') === '' && ($f['after'] ?? 0) === 0;
+        $isFirst = ($f['cursor'] ?? '') === '' && in_array($f['after'] ?? 0, [0, ''], true);
         $page = ['cursor' => $isFirst ? 'c' : '', 'marks' => $isFirst ? 1 : 0];
         $changed = ['job' => 42, 'due_ms' => 1, 'state' => 1];
         $send = static fn (Opcode $opcode, array $fields = []) => $server->send($opcode, $request->requestId, $fields);
@@ -320,6 +335,8 @@ final class ReachTest extends TestCase
                 'after' => $isFirst ? 6 : 0,
                 'schedules' => $isFirst ? [] : [self::STATE + self::RULES + ['topic' => 't', 'name' => 'morning']],
             ]),
+            Opcode::Groups => $send(Opcode::Groups, ['after' => $isFirst ? 'a' : '', 'groups' => $isFirst ? [] : [self::GROUP]]),
+            Opcode::Reasons => $send(Opcode::Reasons, ['reasons' => [self::REASON]]),
             Opcode::ScheduleRan => $send(Opcode::ScheduleRan, ['job' => 42]),
             default => $send($request->opcode->answer()),
         };

@@ -53,6 +53,10 @@ final class Schema
         'ClusterAdd' => ['address'],
         'ClusterRemove' => ['node'],
         'ClusterTransfer' => ['node'],
+        'GroupSet' => ['weight', 'pause', 'topic', 'group'],
+        'GroupList' => ['groups_max', 'topic', 'after', 'prefix'],
+        'Why' => ['ref'],
+        'TopicWhy' => ['topic', 'group'],
         'ScheduleSet' => ['topic', 'name', 'origin_ms', 'start_ms', 'end_ms', 'count', 'window_ms', 'missed_max', 'jitter_ms', 'failures_max', 'dst', 'missed', 'overlap', 'when', 'zone', 'key', 'note', 'priority', 'ttr_ms', 'attributes', 'body', 'if_version'],
         'ScheduleShow' => ['topic', 'name'],
         'ScheduleList' => ['after', 'schedules_max', 'next_before_ms', 'paused', 'topic', 'prefix'],
@@ -67,7 +71,7 @@ final class Schema
         'expires' => 0x8002,
         'attempts_max' => 0x8003,
         'backoff' => 0x8004,
-        'fairness_key' => 0x0005,
+        'group' => 0x0005,
         'dedupe_retention_ms' => 0x0006,
         'created_at_ms' => 0x0007,
         'schedule_reference' => 0x0008,
@@ -84,6 +88,7 @@ final class Schema
         'attempts_max' => 0x0007,
         'buried' => 0x0008,
         'reason' => 0x0009,
+        'group' => 0x000A,
     ];
     /** Tags by name. */
     public const SETTINGS = [
@@ -115,6 +120,12 @@ final class Schema
         'call_back_log_ms' => 0x001A,
         'call_back_paused' => 0x001B,
         'call_back_delay_ms' => 0x001C,
+        'fair' => 0x001D,
+        'group_leases_max' => 0x001E,
+        'group_per_second_max' => 0x001F,
+        'group_burst' => 0x0020,
+        'group_order' => 0x0021,
+        'group_on_bury' => 0x0022,
     ];
     /** The parameters of a topic's policy, by the names of the settings. */
     public const PROPERTIES = [
@@ -146,6 +157,12 @@ final class Schema
         'call_back_log_ms' => 'callBackLogMs',
         'call_back_paused' => 'callBackPaused',
         'call_back_delay_ms' => 'callBackDelayMs',
+        'fair' => 'fair',
+        'group_leases_max' => 'groupLeasesMax',
+        'group_per_second_max' => 'groupPerSecondMax',
+        'group_burst' => 'groupBurst',
+        'group_order' => 'groupOrder',
+        'group_on_bury' => 'groupOnBury',
     ];
     /** Name, and whether it is retryable, by number. */
     public const ERRORS = [
@@ -253,6 +270,10 @@ final class Schema
         'TOKEN_BYTES_MAX' => 256,
         'PEER_ADDRESS_BYTES_MAX' => 255,
         'BACKOFF_LIST_MAX' => 32,
+        'GROUP_BYTES_MAX' => 255,
+        'GROUP_WEIGHT_MAX' => 1000,
+        'GROUPS_SET_MAX' => 65_536,
+        'GROUPS_LISTED_MAX' => 1000,
         'SCHEDULE_NAME_BYTES_MAX' => 255,
         'SCHEDULE_WHEN_BYTES_MAX' => 2048,
         'SCHEDULE_ZONE_BYTES_MAX' => 64,

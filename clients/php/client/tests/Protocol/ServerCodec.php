@@ -151,6 +151,24 @@ use function substr;
  *     client_address: string, // The address for clients; empty if unknown.
  * }
  *
+ * @phpstan-type GroupState array{
+ *     ready: int, // Its jobs that wait for a consumer.
+ *     reserved: int, // Its jobs that a consumer has.
+ *     oldest_ms: int, // For how long the next of them has been ready; 0 if none is.
+ *     until_ms: int, // Until when hold lasts, on the wall clock; 0 if that is not known.
+ *     weight: int, // How many jobs it gives at a turn.
+ *     hold: int, // What holds it back.
+ *     paused: int, // 1 if an operator paused it.
+ *     name: string, // Its name.
+ * }
+ *
+ * @phpstan-type Reason array{
+ *     why: int, // The reason.
+ *     until_ms: int, // When it ends, on the wall clock; 0 if that is not known.
+ *     jobs: int, // With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0.
+ *     text: string, // One sentence for a person. It may change between versions: decide by the reason.
+ * }
+ *
  * @phpstan-type ScheduleState array{
  *     schedule: int, // Its id.
  *     next_ms: int, // Its next instant; 0 if there is none any more.
@@ -230,6 +248,8 @@ final class ServerCodec
             0xE0 => self::encodeBackupReady($f),
             0xE1 => self::encodeBackupData($f),
             0xF0 => self::encodeClusterReport($f),
+            0xF5 => self::encodeGroups($f),
+            0xF6 => self::encodeReasons($f),
             0xF8 => self::encodeScheduled($f),
             0xF9 => self::encodeSchedule($f),
             0xFA => self::encodeSchedules($f),
@@ -294,6 +314,10 @@ final class ServerCodec
             0x71 => self::decodeClusterAdd($frame),
             0x72 => self::decodeClusterRemove($frame),
             0x73 => self::decodeClusterTransfer($frame),
+            0x74 => self::decodeGroupSet($frame),
+            0x75 => self::decodeGroupList($frame),
+            0x76 => self::decodeWhy($frame),
+            0x77 => self::decodeTopicWhy($frame),
             0x78 => self::decodeScheduleSet($frame),
             0x79 => self::decodeScheduleShow($frame),
             0x7A => self::decodeScheduleList($frame),
@@ -859,6 +883,37 @@ final class ServerCodec
 
         return pack('Pa16PPPPV', $f['node'], $f['cluster_id'], $f['leader'], $f['term'], $f['last'], $f['commit'], $f['feature_level'])
             . self::encodeListOfNode($f['members']);
+    }
+
+    /**
+     * GROUPS: A page of groups.
+     *
+     * @param array{
+     *     after: string, // Where the next page begins; empty on the last one.
+     *     groups: list<GroupState>, // The groups, by name.
+     * } $f
+     */
+    public static function encodeGroups(array $f): string
+    {
+        if (strlen($f['after']) >> 8 !== 0) {
+            throw Codec::outOfRange(['after' => [strlen($f['after']), 8]]);
+        }
+
+        return pack('C', strlen($f['after']))
+            . $f['after']
+            . self::encodeListOfGroupState($f['groups']);
+    }
+
+    /**
+     * REASONS: Why a job, a topic or a group gives nothing to a consumer.
+     *
+     * @param array{
+     *     reasons: list<Reason>, // The reasons, the most important one first; never empty.
+     * } $f
+     */
+    public static function encodeReasons(array $f): string
+    {
+        return self::encodeListOfReason($f['reasons']);
     }
 
     /**
@@ -1746,6 +1801,95 @@ final class ServerCodec
     }
 
     /**
+     * GROUP_SET: Changes the settings of one group. With weight 1 and not paused it has none.
+     *
+     * @return array{
+     *     weight: int, // How many jobs it gives at a turn, 1 to `GROUP_WEIGHT_MAX`; 0: as before.
+     *     pause: int, // Whether it is paused or resumed.
+     *     topic: string, // Its topic.
+     *     group: string, // Its name.
+     * }
+     */
+    public static function decodeGroupSet(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Vweight/Cpause/Ctopic', 6, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cgroup', 1, $frame, $at);
+        $f['group'] = Codec::text($frame, $at, $f['group']);
+        self::check($f['weight'] <= 1000, 'weight');
+        self::check(in_array($f['pause'], [0, 1, 2], true), 'pause');
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['group']) >= 1 && strlen($f['group']) <= 255, 'group');
+
+        return $f;
+    }
+
+    /**
+     * GROUP_LIST: Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name.
+     *
+     * @return array{
+     *     groups_max: int, // 1 to `GROUPS_LISTED_MAX`.
+     *     topic: string, // Their topic.
+     *     after: string, // Only those with names after this one; empty for the first page, and then what the page before says.
+     *     prefix: string, // Only those whose names begin like this.
+     * }
+     */
+    public static function decodeGroupList(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Vgroups_max/Ctopic', 5, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cafter', 1, $frame, $at);
+        $f['after'] = Codec::text($frame, $at, $f['after']);
+        $f += Codec::fixed('Cprefix', 1, $frame, $at);
+        $f['prefix'] = Codec::text($frame, $at, $f['prefix']);
+        self::check($f['groups_max'] >= 1 && $f['groups_max'] <= 1000, 'groups_max');
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['after']) <= 255, 'after');
+        self::check(strlen($f['prefix']) <= 255, 'prefix');
+
+        return $f;
+    }
+
+    /**
+     * WHY: Says why a job is not running.
+     *
+     * @return array{
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     * }
+     */
+    public static function decodeWhy(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = [];
+        $f['ref'] = self::decodeReference($frame, $at);
+
+        return $f;
+    }
+
+    /**
+     * TOPIC_WHY: Says why a topic, or one of its groups, gives no job.
+     *
+     * @return array{
+     *     topic: string, // The topic.
+     *     group: string, // The group; empty for the whole topic.
+     * }
+     */
+    public static function decodeTopicWhy(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Ctopic', 1, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cgroup', 1, $frame, $at);
+        $f['group'] = Codec::text($frame, $at, $f['group']);
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['group']) <= 255, 'group');
+
+        return $f;
+    }
+
+    /**
      * SCHEDULE_SET: Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
      *
      * @return array{
@@ -2215,6 +2359,57 @@ final class ServerCodec
                 strlen($item['peer_address']),
                 strlen($item['client_address']),
             ) . $item['peer_address'] . $item['client_address'];
+        }
+
+        return $out;
+    }
+
+    /**
+     * Where a group stands.
+     *
+     * @param list<GroupState> $items
+     */
+    private static function encodeListOfGroupState(array $items): string
+    {
+        $out = pack('vV', 39, count($items));
+        foreach ($items as $item) {
+            if ((($item['hold'] | $item['paused'] | strlen($item['name'])) >> 8 | $item['weight'] >> 32) !== 0) {
+                throw Codec::outOfRange([
+                    'weight' => [$item['weight'], 32],
+                    'hold' => [$item['hold'], 8],
+                    'paused' => [$item['paused'], 8],
+                    'name' => [strlen($item['name']), 8],
+                ]);
+            }
+            $out .= pack(
+                'PPPPVCCC',
+                $item['ready'],
+                $item['reserved'],
+                $item['oldest_ms'],
+                $item['until_ms'],
+                $item['weight'],
+                $item['hold'],
+                $item['paused'],
+                strlen($item['name']),
+            ) . $item['name'];
+        }
+
+        return $out;
+    }
+
+    /**
+     * One reason why a job, a topic or a group gives nothing now.
+     *
+     * @param list<Reason> $items
+     */
+    private static function encodeListOfReason(array $items): string
+    {
+        $out = pack('vV', 19, count($items));
+        foreach ($items as $item) {
+            if (($item['why'] >> 8 | strlen($item['text']) >> 16) !== 0) {
+                throw Codec::outOfRange(['why' => [$item['why'], 8], 'text' => [strlen($item['text']), 16]]);
+            }
+            $out .= pack('CPPv', $item['why'], $item['until_ms'], $item['jobs'], strlen($item['text'])) . $item['text'];
         }
 
         return $out;

@@ -55,8 +55,10 @@ class Attributes:
     """Kind `u8`, jitter `u8` (0 to 100 percent), then `u32` milliseconds: 0 fixed: the wait; 1 linear: step,
     maximum; 2 exponential: first, maximum; 3 list: 1 to 32 waits, the last one repeats.
     """
-    fairness_key: str | None = None
-    """Text; reserved for a later version."""
+    group: str | None = None
+    """Text, 1 to `GROUP_BYTES_MAX` bytes without control characters (`INVALID`): the group that the job belongs to,
+    such as a tenant.
+    """
     dedupe_retention_ms: int | None = None
     """`u64` milliseconds, at most `DEDUPE_RETENTION_MS_MAX` (`INVALID`): how long the job is remembered after
     FINISH. 0 is as if the attribute were not there.
@@ -83,8 +85,8 @@ class Attributes:
             parts.append(ELEMENT_U32.pack(0x8003, 4, self.attempts_max))
         if self.backoff is not None:
             parts.append(element(0x8004, _encode_backoff(self.backoff)))
-        if self.fairness_key is not None:
-            parts.append(element(5, text(self.fairness_key)))
+        if self.group is not None:
+            parts.append(element(5, text(self.group)))
         if self.dedupe_retention_ms is not None:
             parts.append(ELEMENT_U64.pack(6, 8, self.dedupe_retention_ms))
         if self.created_at_ms is not None:
@@ -123,7 +125,7 @@ class Attributes:
                 else:
                     others.append((tag, value))
             elif tag == 5:
-                found["fairness_key"] = value.decode()
+                found["group"] = value.decode()
             elif tag == 6:
                 found["dedupe_retention_ms"] = exactly(U64, value)
             elif tag == 7:
@@ -159,6 +161,8 @@ class Filter:
     """It is buried for this reason, as in JOB, but not 0."""
     reason: str | None = None
     """It has a last reason, and that contains this text."""
+    group: str | None = None
+    """It belongs to this group."""
 
     def encode(self) -> bytes:
         """The elements, in the order of their tags."""
@@ -181,6 +185,8 @@ class Filter:
             parts.append(ELEMENT_U8.pack(8, 1, self.buried))
         if self.reason is not None:
             parts.append(element(9, text(self.reason)))
+        if self.group is not None:
+            parts.append(element(10, text(self.group)))
         return b"".join(parts)
 
 
@@ -250,6 +256,20 @@ class TopicPolicy:
     """How long a job waits that a caller of php-delayqueue pushes without a time, in milliseconds, up to
     `DELAY_MS_MAX`.
     """
+    fair: bool | Unset | None = None
+    """Groups take turns. So they do with any of the settings below."""
+    group_leases_max: int | Unset | None = None
+    """Most jobs of one group that are reserved at the same time, at least 1."""
+    group_per_second_max: int | Unset | None = None
+    """Most jobs of one group that are delivered per second, 1 to `RATE_PER_SECOND_MAX`."""
+    group_burst: int | Unset | None = None
+    """How many of them may be delivered at once, 1 to `RATE_PER_SECOND_MAX`; without it a tenth of the rate, at
+    least 1.
+    """
+    group_order: str | Unset | None = None
+    """`fifo`: one job of a group at a time, and the next one when that has ended."""
+    group_on_bury: str | Unset | None = None
+    """With `fifo`, what a buried job means to those behind it: `block` (the default) or `continue`."""
 
     def encode(self) -> bytes:
         """The elements, in the order of their tags."""
@@ -394,6 +414,36 @@ class TopicPolicy:
                 parts.append(TAG.pack(28, 0))
             else:
                 parts.append(ELEMENT_U64.pack(28, 8, self.call_back_delay_ms))
+        if self.fair is not None:
+            if not self.fair or isinstance(self.fair, Unset):
+                parts.append(TAG.pack(29, 0))
+            else:
+                parts.append(element(29, b"\x01"))
+        if self.group_leases_max is not None:
+            if isinstance(self.group_leases_max, Unset):
+                parts.append(TAG.pack(30, 0))
+            else:
+                parts.append(ELEMENT_U32.pack(30, 4, self.group_leases_max))
+        if self.group_per_second_max is not None:
+            if isinstance(self.group_per_second_max, Unset):
+                parts.append(TAG.pack(31, 0))
+            else:
+                parts.append(ELEMENT_U32.pack(31, 4, self.group_per_second_max))
+        if self.group_burst is not None:
+            if isinstance(self.group_burst, Unset):
+                parts.append(TAG.pack(32, 0))
+            else:
+                parts.append(ELEMENT_U32.pack(32, 4, self.group_burst))
+        if self.group_order is not None:
+            if isinstance(self.group_order, Unset):
+                parts.append(TAG.pack(33, 0))
+            else:
+                parts.append(element(33, text(self.group_order)))
+        if self.group_on_bury is not None:
+            if isinstance(self.group_on_bury, Unset):
+                parts.append(TAG.pack(34, 0))
+            else:
+                parts.append(element(34, text(self.group_on_bury)))
         return b"".join(parts)
 
     @classmethod
@@ -471,6 +521,18 @@ class TopicPolicy:
                 found["call_back_paused"] = exactly(U8, value) != 0 if value else UNSET
             elif tag == 28:
                 found["call_back_delay_ms"] = exactly(U64, value) if value else UNSET
+            elif tag == 29:
+                found["fair"] = exactly(U8, value) != 0 if value else UNSET
+            elif tag == 30:
+                found["group_leases_max"] = exactly(U32, value) if value else UNSET
+            elif tag == 31:
+                found["group_per_second_max"] = exactly(U32, value) if value else UNSET
+            elif tag == 32:
+                found["group_burst"] = exactly(U32, value) if value else UNSET
+            elif tag == 33:
+                found["group_order"] = value.decode() if value else UNSET
+            elif tag == 34:
+                found["group_on_bury"] = value.decode() if value else UNSET
         return cls(**found)
 
 

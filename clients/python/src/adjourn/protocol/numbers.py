@@ -179,6 +179,14 @@ PEER_ADDRESS_BYTES_MAX = 255
 """Address of a node in CLUSTER_ADD."""
 BACKOFF_LIST_MAX = 32
 """Waits in a backoff list."""
+GROUP_BYTES_MAX = 255
+"""Longest name of a group."""
+GROUP_WEIGHT_MAX = 1_000
+"""Greatest weight of a group."""
+GROUPS_SET_MAX = 65_536
+"""Groups of one topic that have settings."""
+GROUPS_LISTED_MAX = 1_000
+"""Groups on one page of a list."""
 SCHEDULE_NAME_BYTES_MAX = 255
 """Longest name of a schedule."""
 SCHEDULE_WHEN_BYTES_MAX = 2_048
@@ -363,6 +371,58 @@ class WhichPaused(IntEnum):
     """Those that are not."""
 
 
+class PauseChange(IntEnum):
+    """Whether something is paused or resumed."""
+
+    KEEP = 0
+    """It stays as it is."""
+    PAUSE = 1
+    """It is paused."""
+    RESUME = 2
+    """It is resumed."""
+
+
+class HoldReason(IntEnum):
+    """Why a job, a topic or a group gives nothing to a consumer now."""
+
+    NEXT = 0
+    """Nothing holds it back."""
+    DELAYED = 1
+    """Its due time has not come."""
+    TOPIC_PAUSED = 2
+    """The topic is paused."""
+    TOPIC_LEASES = 3
+    """The topic has as many leases as it may."""
+    TOPIC_RATE = 4
+    """The topic has used up its rate."""
+    GROUP_PAUSED = 5
+    """Its group is paused."""
+    GROUP_LEASES = 6
+    """Its group has as many leases as it may."""
+    GROUP_RATE = 7
+    """Its group has used up its rate."""
+    GROUP_RESERVED = 8
+    """A job of its group is reserved, and they go one at a time."""
+    GROUP_RETRY = 9
+    """A job of its group waits for its next attempt, and they go one at a time."""
+    GROUP_BURIED = 10
+    """A job of its group is buried, and they go one at a time."""
+    BEHIND = 11
+    """Jobs of its topic, or of its group, come first."""
+    NO_CONSUMER = 12
+    """No consumer waits on the topic."""
+    CALL_BACK_PAUSED = 13
+    """The calls of the topic are paused."""
+    RESERVED = 14
+    """A consumer has it."""
+    BURIED = 15
+    """It is buried."""
+    FINISHED = 16
+    """It is finished, and remembered."""
+    EMPTY = 17
+    """No job is ready."""
+
+
 class FiringOutcome(IntEnum):
     """What became of an instant of a schedule."""
 
@@ -532,6 +592,8 @@ MISSEDS: dict[int, Missed | int] = {one.value: one for one in Missed}
 OVERLAPS: dict[int, Overlap | int] = {one.value: one for one in Overlap}
 PAUSED_REASONS: dict[int, PausedReason | int] = {one.value: one for one in PausedReason}
 WHICH_PAUSEDS: dict[int, WhichPaused | int] = {one.value: one for one in WhichPaused}
+PAUSE_CHANGES: dict[int, PauseChange | int] = {one.value: one for one in PauseChange}
+HOLD_REASONS: dict[int, HoldReason | int] = {one.value: one for one in HoldReason}
 FIRING_OUTCOMES: dict[int, FiringOutcome | int] = {one.value: one for one in FiringOutcome}
 GOING_AWAY_REASONS: dict[int, GoingAwayReason | int] = {one.value: one for one in GoingAwayReason}
 EFFECTS: dict[int, Effect] = {one.value: one for one in Effect}

@@ -21,6 +21,7 @@ from .numbers import (
     ListOrder,
     Missed,
     Overlap,
+    PauseChange,
     Step,
     WhichPaused,
 )
@@ -34,6 +35,8 @@ _CONNECTIONS = struct.Struct("<QI")
 _CREDIT = struct.Struct("<IIQ")
 _DISCONNECT = struct.Struct("<QB")
 _EDIT = struct.Struct("<QIIHB")
+_GROUP_LIST = struct.Struct("<IB")
+_GROUP_SET = struct.Struct("<IBB")
 _HELLO = struct.Struct("<4sHHIIQ16sB")
 _KICK_MANY = struct.Struct("<IB")
 _LEASE = struct.Struct("<QQ")
@@ -548,6 +551,8 @@ class Edit(Request):
     """The wait between attempts."""
     edits_dedupe_retention: bool
     """How long it is remembered."""
+    edits_group: bool
+    """The group that it belongs to."""
     due_kind: DueKind | int
     """How due_ms counts."""
     job: JobRef
@@ -749,6 +754,64 @@ class ClusterTransfer(Request):
     IS_REPEATABLE = False
     node: int
     """To which; 0 leaves it to the leader."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSet(Request):
+    """Changes the settings of one group. With weight 1 and not paused it has none."""
+
+    OPCODE = 0x74
+    NAME = "GROUP_SET"
+    IS_REPEATABLE = True
+    weight: int
+    """How many jobs it gives at a turn, 1 to `GROUP_WEIGHT_MAX`; 0: as before."""
+    pause: PauseChange | int
+    """Whether it is paused or resumed."""
+    topic: str
+    """Its topic."""
+    group: str
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupList(Request):
+    """Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name."""
+
+    OPCODE = 0x75
+    NAME = "GROUP_LIST"
+    IS_REPEATABLE = True
+    groups_max: int
+    """1 to `GROUPS_LISTED_MAX`."""
+    topic: str
+    """Their topic."""
+    after: str
+    """Only those with names after this one; empty for the first page, and then what the page before says."""
+    prefix: str
+    """Only those whose names begin like this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why(Request):
+    """Says why a job is not running."""
+
+    OPCODE = 0x76
+    NAME = "WHY"
+    IS_REPEATABLE = True
+    job: JobRef
+    """The job."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicWhy(Request):
+    """Says why a topic, or one of its groups, gives no job."""
+
+    OPCODE = 0x77
+    NAME = "TOPIC_WHY"
+    IS_REPEATABLE = True
+    topic: str
+    """The topic."""
+    group: str
+    """The group; empty for the whole topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1032,7 +1095,8 @@ def _write_edit(one: Edit, parts: list[bytes]) -> None:
             | bool(one.edits_expires) << 5
             | bool(one.edits_attempts_max) << 6
             | bool(one.edits_backoff) << 7
-            | bool(one.edits_dedupe_retention) << 8,
+            | bool(one.edits_dedupe_retention) << 8
+            | bool(one.edits_group) << 9,
             one.due_kind,
         )
     )
@@ -1118,6 +1182,33 @@ def _write_cluster_remove(one: ClusterRemove, parts: list[bytes]) -> None:
 
 def _write_cluster_transfer(one: ClusterTransfer, parts: list[bytes]) -> None:
     parts.append(U64.pack(one.node))
+
+
+def _write_group_set(one: GroupSet, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (_GROUP_SET.pack(one.weight, one.pause, len(topic)), topic)
+    group = text(one.group)
+    parts += (U8.pack(len(group)), group)
+
+
+def _write_group_list(one: GroupList, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (_GROUP_LIST.pack(one.groups_max, len(topic)), topic)
+    after = text(one.after)
+    parts += (U8.pack(len(after)), after)
+    prefix = text(one.prefix)
+    parts += (U8.pack(len(prefix)), prefix)
+
+
+def _write_why(one: Why, parts: list[bytes]) -> None:
+    parts.append(one.job.encode())
+
+
+def _write_topic_why(one: TopicWhy, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (U8.pack(len(topic)), topic)
+    group = text(one.group)
+    parts += (U8.pack(len(group)), group)
 
 
 def _write_schedule_set(one: ScheduleSet, parts: list[bytes]) -> None:
@@ -1243,6 +1334,10 @@ WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x71: _write_cluster_add,
     0x72: _write_cluster_remove,
     0x73: _write_cluster_transfer,
+    0x74: _write_group_set,
+    0x75: _write_group_list,
+    0x76: _write_why,
+    0x77: _write_topic_why,
     0x78: _write_schedule_set,
     0x79: _write_schedule_show,
     0x7A: _write_schedule_list,

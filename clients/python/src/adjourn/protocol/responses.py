@@ -17,6 +17,7 @@ from .numbers import (
     ERROR_CODES,
     FIRING_OUTCOMES,
     GOING_AWAY_REASONS,
+    HOLD_REASONS,
     JOB_STATES,
     MEMBER_ROLES,
     PAUSED_REASONS,
@@ -27,6 +28,7 @@ from .numbers import (
     ErrorCode,
     FiringOutcome,
     GoingAwayReason,
+    HoldReason,
     JobState,
     MemberRole,
     Missed,
@@ -59,6 +61,7 @@ _CONNECTION = struct.Struct("<QQQIIIQQQBBBB")
 _DELIVERED = struct.Struct("<QQQIIIBHHIQ")
 _ERROR = struct.Struct("<HBBIB")
 _FIRING = struct.Struct("<QQQQQB")
+_GROUP_STATE = struct.Struct("<QQQQIBBB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
 _LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQQH")
 _LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBB")
@@ -66,6 +69,7 @@ _MEMBER = struct.Struct("<QBB")
 _NODE = struct.Struct("<QBBQQqQBB")
 _PUSH_RESULT = struct.Struct("<BHQ")
 _QUEUE_STATS = struct.Struct("<QQIIIQQ16s")
+_REASON = struct.Struct("<BQQH")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULED = struct.Struct("<QIQ")
 _SCHEDULE_2 = struct.Struct("<IIHI")
@@ -309,6 +313,42 @@ class MemberReport:
     """The address for other members; empty if unknown."""
     client_address: str = ""
     """The address for clients; empty if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """Where a group stands."""
+
+    ready: int = 0
+    """Its jobs that wait for a consumer."""
+    reserved: int = 0
+    """Its jobs that a consumer has."""
+    oldest_ms: int = 0
+    """For how long the next of them has been ready; 0 if none is."""
+    until_ms: int = 0
+    """Until when hold lasts, on the wall clock; 0 if that is not known."""
+    weight: int = 0
+    """How many jobs it gives at a turn."""
+    hold: HoldReason | int = HoldReason.NEXT
+    """What holds it back."""
+    paused: int = 0
+    """1 if an operator paused it."""
+    name: str = ""
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason why a job, a topic or a group gives nothing now."""
+
+    why: HoldReason | int = HoldReason.NEXT
+    """The reason."""
+    until_ms: int = 0
+    """When it ends, on the wall clock; 0 if that is not known."""
+    jobs: int = 0
+    """With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0."""
+    text: str = ""
+    """One sentence for a person. It may change between versions: decide by the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -723,6 +763,30 @@ class ClusterReport(Response):
 
 
 @dataclass(frozen=True, slots=True)
+class Groups(Response):
+    """A page of groups."""
+
+    OPCODE = 0xF5
+    NAME = "GROUPS"
+    IS_PROOF = True
+    after: str = ""
+    """Where the next page begins; empty on the last one."""
+    groups: tuple[GroupState, ...] = ()
+    """The groups, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons(Response):
+    """Why a job, a topic or a group gives nothing to a consumer."""
+
+    OPCODE = 0xF6
+    NAME = "REASONS"
+    IS_PROOF = True
+    reasons: tuple[Reason, ...] = ()
+    """The reasons, the most important one first; never empty."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scheduled(Response):
     """A schedule is set."""
 
@@ -1063,6 +1127,38 @@ def _node_list(data: bytes, at: int) -> tuple[tuple[MemberReport, ...], int]:
     return tuple(found), at
 
 
+def _group_state_list(data: bytes, at: int) -> tuple[tuple[GroupState, ...], int]:
+    fixed, items, at = list_at(data, at, 39)
+    found: list[GroupState] = []
+    for _ in range(items):
+        ready, reserved, oldest_ms, until_ms, weight, hold, paused, name_length = _GROUP_STATE.unpack_from(data, at)
+        at += fixed
+        end = at + name_length
+        name = data[at:end].decode()
+        at = end
+        if at > len(data):
+            raise cut_off("group_state")
+        found.append(
+            GroupState(ready, reserved, oldest_ms, until_ms, weight, HOLD_REASONS.get(hold, hold), paused, name)
+        )
+    return tuple(found), at
+
+
+def _reason_list(data: bytes, at: int) -> tuple[tuple[Reason, ...], int]:
+    fixed, items, at = list_at(data, at, 19)
+    found: list[Reason] = []
+    for _ in range(items):
+        why, until_ms, jobs, text__length = _REASON.unpack_from(data, at)
+        at += fixed
+        end = at + text__length
+        text_ = data[at:end].decode()
+        at = end
+        if at > len(data):
+            raise cut_off("reason")
+        found.append(Reason(HOLD_REASONS.get(why, why), until_ms, jobs, text_))
+    return tuple(found), at
+
+
 def _firing_list(data: bytes, at: int) -> tuple[tuple[Firing, ...], int]:
     found, at = records(_FIRING, data, at)
     made = [
@@ -1378,6 +1474,18 @@ def _read_cluster_report(data: bytes) -> ClusterReport:
     return ClusterReport(node, cluster_id, leader, term, last, commit, feature_level, members)
 
 
+def _read_groups(data: bytes) -> Groups:
+    (after_length,) = U8.unpack_from(data)
+    after, at = text_at(data, 1, after_length)
+    groups, _ = _group_state_list(data, at)
+    return Groups(after, groups)
+
+
+def _read_reasons(data: bytes) -> Reasons:
+    reasons, _ = _reason_list(data, 0)
+    return Reasons(reasons)
+
+
 def _read_scheduled(data: bytes) -> Scheduled:
     schedule, version, next_ms = _SCHEDULED.unpack_from(data)
     return Scheduled(schedule, version, next_ms)
@@ -1495,6 +1603,8 @@ READERS: dict[int, Callable[[bytes], Response]] = {
     0xE0: _read_backup_ready,
     0xE1: _read_backup_data,
     0xF0: _read_cluster_report,
+    0xF5: _read_groups,
+    0xF6: _read_reasons,
     0xF8: _read_scheduled,
     0xF9: _read_schedule,
     0xFA: _read_schedules,

@@ -35,8 +35,8 @@ final class ElementJson {
             elements = elements.with(new Elements.Element(0x8004,
                     Composites.backoff(new Backoff(value.u32("kind"), value.u32("jitter"), value.wideNumbers("waits_ms")))));
         }
-        if (f.has("fairness_key")) {
-            elements = elements.with(Elements.text(0x0005, f.text("fairness_key")));
+        if (f.has("group")) {
+            elements = elements.with(Elements.text(0x0005, f.text("group")));
         }
         if (f.has("dedupe_retention_ms")) {
             elements = elements.with(Elements.u64(0x0006, f.u64("dedupe_retention_ms")));
@@ -69,7 +69,7 @@ final class ElementJson {
         in.first(0x8003, FrameReader::u32Unsigned).ifPresent(value -> json.put("attempts_max", value));
         in.first(0x8004, Composites::backoff).ifPresent(value -> json.put("backoff", Map.of("kind", value.kind(),
                 "jitter", value.jitterPercent(), "waits_ms", value.waitsMs())));
-        in.first(0x0005, FrameReader::restText).ifPresent(value -> json.put("fairness_key", value));
+        in.first(0x0005, FrameReader::restText).ifPresent(value -> json.put("group", value));
         in.first(0x0006, FrameReader::u64).ifPresent(value -> json.put("dedupe_retention_ms", Long.toUnsignedString(value)));
         in.first(0x0007, FrameReader::u64).ifPresent(value -> json.put("created_at_ms", Long.toUnsignedString(value)));
         in.first(0x0008, FrameReader::rest).ifPresent(value -> json.put("schedule_reference", Json.base64(value)));
@@ -111,6 +111,9 @@ final class ElementJson {
         if (f.has("reason")) {
             elements = elements.with(Elements.text(0x0009, f.text("reason")));
         }
+        if (f.has("group")) {
+            elements = elements.with(Elements.text(0x000a, f.text("group")));
+        }
         return elements.encode();
     }
 
@@ -126,6 +129,7 @@ final class ElementJson {
         in.first(0x0007, FrameReader::u32Unsigned).ifPresent(value -> json.put("attempts_max", value));
         in.first(0x0008, FrameReader::u8).ifPresent(value -> json.put("buried", value));
         in.first(0x0009, FrameReader::restText).ifPresent(value -> json.put("reason", value));
+        in.first(0x000a, FrameReader::restText).ifPresent(value -> json.put("group", value));
         return json;
     }
 
@@ -275,6 +279,36 @@ final class ElementJson {
         } else if (f.contains("call_back_delay_ms")) {
             elements = elements.with(new Elements.Element(0x001c, new byte[0]));
         }
+        if (f.has("fair")) {
+            elements = elements.with(Elements.flag(0x001d));
+        } else if (f.contains("fair")) {
+            elements = elements.with(new Elements.Element(0x001d, new byte[0]));
+        }
+        if (f.has("group_leases_max")) {
+            elements = elements.with(Elements.u32(0x001e, f.number("group_leases_max")));
+        } else if (f.contains("group_leases_max")) {
+            elements = elements.with(new Elements.Element(0x001e, new byte[0]));
+        }
+        if (f.has("group_per_second_max")) {
+            elements = elements.with(Elements.u32(0x001f, f.number("group_per_second_max")));
+        } else if (f.contains("group_per_second_max")) {
+            elements = elements.with(new Elements.Element(0x001f, new byte[0]));
+        }
+        if (f.has("group_burst")) {
+            elements = elements.with(Elements.u32(0x0020, f.number("group_burst")));
+        } else if (f.contains("group_burst")) {
+            elements = elements.with(new Elements.Element(0x0020, new byte[0]));
+        }
+        if (f.has("group_order")) {
+            elements = elements.with(Elements.text(0x0021, f.text("group_order")));
+        } else if (f.contains("group_order")) {
+            elements = elements.with(new Elements.Element(0x0021, new byte[0]));
+        }
+        if (f.has("group_on_bury")) {
+            elements = elements.with(Elements.text(0x0022, f.text("group_on_bury")));
+        } else if (f.contains("group_on_bury")) {
+            elements = elements.with(new Elements.Element(0x0022, new byte[0]));
+        }
         return elements.encode();
     }
 
@@ -395,6 +429,30 @@ final class ElementJson {
         in.set(0x001c, FrameReader::u64).ifPresent(value -> json.put("call_back_delay_ms", Long.toUnsignedString(value)));
         if (in.isEmptyAt(0x001c)) {
             json.put("call_back_delay_ms", null);
+        }
+        in.set(0x001d, FrameReader::flag).ifPresent(value -> json.put("fair", value));
+        if (in.isEmptyAt(0x001d)) {
+            json.put("fair", null);
+        }
+        in.set(0x001e, FrameReader::u32Unsigned).ifPresent(value -> json.put("group_leases_max", value));
+        if (in.isEmptyAt(0x001e)) {
+            json.put("group_leases_max", null);
+        }
+        in.set(0x001f, FrameReader::u32Unsigned).ifPresent(value -> json.put("group_per_second_max", value));
+        if (in.isEmptyAt(0x001f)) {
+            json.put("group_per_second_max", null);
+        }
+        in.set(0x0020, FrameReader::u32Unsigned).ifPresent(value -> json.put("group_burst", value));
+        if (in.isEmptyAt(0x0020)) {
+            json.put("group_burst", null);
+        }
+        in.set(0x0021, FrameReader::restText).ifPresent(value -> json.put("group_order", value));
+        if (in.isEmptyAt(0x0021)) {
+            json.put("group_order", null);
+        }
+        in.set(0x0022, FrameReader::restText).ifPresent(value -> json.put("group_on_bury", value));
+        if (in.isEmptyAt(0x0022)) {
+            json.put("group_on_bury", null);
         }
         return json;
     }

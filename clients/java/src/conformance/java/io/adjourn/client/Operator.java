@@ -32,6 +32,7 @@ final class Operator {
             case "leases" -> Map.of("jobs", client.leases().stream().map(Conformance::delivered).toList());
             case "connections" -> Map.of("connections", client.connections().stream().map(Operator::shown).toList());
             case "disconnect" -> done(() -> client.disconnect(c.u64("connection"), Boolean.TRUE.equals(c.get("ends_session"))));
+            case "group_set", "group_list", "why", "topic_why" -> Groups.run(client, c);
             default -> Schedules.run(client, c);
         };
     }
@@ -68,6 +69,7 @@ final class Operator {
             case "attempts_max" -> attributes.attemptsMax().map(edit::attemptsMax).orElse(edit.without(Edit.Attribute.ATTEMPTS_MAX));
             case "backoff" -> attributes.backoff().map(edit::backoff).orElse(edit.without(Edit.Attribute.BACKOFF));
             case "dedupe_retention" -> attributes.dedupeRetention().map(edit::remember).orElse(edit.without(Edit.Attribute.REMEMBER));
+            case "group" -> attributes.group().map(edit::group).orElse(edit.without(Edit.Attribute.GROUP));
             default -> throw new UsageException("an unknown part: " + part);
         };
     }

@@ -72,6 +72,10 @@ final class RequestJson {
             case CLUSTER_ADD -> new Request.ClusterAdd(f.text("address"));
             case CLUSTER_REMOVE -> new Request.ClusterRemove(f.u64("node"));
             case CLUSTER_TRANSFER -> new Request.ClusterTransfer(f.u64("node"));
+            case GROUP_SET -> new Request.GroupSet(f.u32("weight"), f.u32("pause"), f.text("topic"), f.text("group"));
+            case GROUP_LIST -> new Request.GroupList(f.u32("groups_max"), f.text("topic"), f.text("after"), f.text("prefix"));
+            case WHY -> new Request.Why(f.reference());
+            case TOPIC_WHY -> new Request.TopicWhy(f.text("topic"), f.text("group"));
             case SCHEDULE_SET -> new Request.ScheduleSet(f.text("topic"), f.text("name"), scheduleRules(f), jobTemplate(f),
                     f.u32("if_version"));
             case SCHEDULE_SHOW -> new Request.ScheduleShow(f.text("topic"), f.text("name"));
@@ -124,6 +128,10 @@ final class RequestJson {
             case CLUSTER_ADD -> clusterAdd(in, json);
             case CLUSTER_REMOVE -> clusterRemove(in, json);
             case CLUSTER_TRANSFER -> clusterTransfer(in, json);
+            case GROUP_SET -> groupSet(in, json);
+            case GROUP_LIST -> groupList(in, json);
+            case WHY -> why(in, json);
+            case TOPIC_WHY -> topicWhy(in, json);
             case SCHEDULE_SET -> scheduleSet(in, json);
             case SCHEDULE_SHOW -> scheduleShow(in, json);
             case SCHEDULE_LIST -> scheduleList(in, json);
@@ -269,7 +277,7 @@ final class RequestJson {
         json.put("due_ms", Long.toUnsignedString(in.u64()));
         json.put("priority", Integer.toUnsignedLong(in.u32()));
         json.put("ttr_ms", Strict.ttr(in.u32()));
-        json.put("edited", in.u16() & 0x1ff);
+        json.put("edited", in.u16() & 0x3ff);
         json.put("due_kind", Strict.choice(in.u8(), 2, "due_kind"));
         Strict.reference(in, json);
         json.put("attributes", ElementJson.attributes(in.bytes16()));
@@ -329,6 +337,29 @@ final class RequestJson {
 
     private static void clusterTransfer(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
         json.put("node", Long.toUnsignedString(in.u64()));
+    }
+
+    private static void groupSet(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("weight", Strict.range(Integer.toUnsignedLong(in.u32()), 0, 1000L, "weight"));
+        json.put("pause", Strict.choice(in.u8(), 3, "pause"));
+        json.put("topic", Names.topic(in.text8()));
+        json.put("group", in.text8());
+    }
+
+    private static void groupList(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("groups_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1000L, "groups_max"));
+        json.put("topic", Names.topic(in.text8()));
+        json.put("after", in.text8());
+        json.put("prefix", in.text8());
+    }
+
+    private static void why(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        Strict.reference(in, json);
+    }
+
+    private static void topicWhy(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("group", in.text8());
     }
 
     private static void scheduleSet(FrameReader in, Map<String, Object> json) throws MalformedFrameException {

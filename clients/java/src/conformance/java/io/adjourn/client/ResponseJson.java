@@ -79,6 +79,12 @@ final class ResponseJson {
         if (response instanceof Response.ClusterReport frame) {
             return clusterReport(frame);
         }
+        if (response instanceof Response.Groups frame) {
+            return groups(frame);
+        }
+        if (response instanceof Response.Reasons frame) {
+            return reasons(frame);
+        }
         if (response instanceof Response.Scheduled frame) {
             return scheduled(frame);
         }
@@ -287,6 +293,19 @@ final class ResponseJson {
         json.put("commit", Long.toUnsignedString(frame.commit()));
         json.put("feature_level", Integer.toUnsignedLong(frame.featureLevel()));
         json.put("members", nodeItems(frame.members()));
+        return json;
+    }
+
+    private static Map<String, Object> groups(Response.Groups frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("after", frame.after());
+        json.put("groups", groupStateItems(frame.groups()));
+        return json;
+    }
+
+    private static Map<String, Object> reasons(Response.Reasons frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("reasons", reasonItems(frame.reasons()));
         return json;
     }
 
@@ -556,6 +575,44 @@ final class ResponseJson {
         json.put("ttr_ms", Integer.toUnsignedLong(frame.ttrMs()));
         json.put("attributes", ElementJson.attributes(frame.attributes()));
         json.put("body", Json.base64(frame.body()));
+        return json;
+    }
+
+    private static Map<String, Object> groupState(Response.GroupState frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("ready", Long.toUnsignedString(frame.ready()));
+        json.put("reserved", Long.toUnsignedString(frame.reserved()));
+        json.put("oldest_ms", Long.toUnsignedString(frame.oldestMs()));
+        json.put("until_ms", Long.toUnsignedString(frame.untilMs()));
+        json.put("weight", Integer.toUnsignedLong(frame.weight()));
+        json.put("hold", frame.hold());
+        json.put("paused", frame.paused());
+        json.put("name", frame.name());
+        return json;
+    }
+
+    private static List<Object> groupStateItems(List<Response.GroupState> items) throws MalformedFrameException {
+        List<Object> json = new ArrayList<>();
+        for (Response.GroupState item : items) {
+            json.add(groupState(item));
+        }
+        return json;
+    }
+
+    private static Map<String, Object> reason(Response.Reason frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("why", frame.why());
+        json.put("until_ms", Long.toUnsignedString(frame.untilMs()));
+        json.put("jobs", Long.toUnsignedString(frame.jobs()));
+        json.put("text", frame.text());
+        return json;
+    }
+
+    private static List<Object> reasonItems(List<Response.Reason> items) throws MalformedFrameException {
+        List<Object> json = new ArrayList<>();
+        for (Response.Reason item : items) {
+            json.add(reason(item));
+        }
         return json;
     }
 

@@ -145,6 +145,15 @@ public final class AsyncClient {
         return change(edit.toWire(job, ifVersion));
     }
 
+    /** As {@link Client#why}. */
+    public CompletableFuture<List<Reason>> why(JobRef job) {
+        return reasons(new Request.Why(job));
+    }
+
+    private CompletableFuture<List<Reason>> reasons(Request request) {
+        return call(request, Response.Reasons.class, answer -> answer.reasons().stream().map(Reason::of).toList());
+    }
+
     /** As {@link Client#runNow}. */
     public CompletableFuture<Changed> runNow(JobRef job) {
         return change(new Request.RunNow(job));
@@ -239,6 +248,45 @@ public final class AsyncClient {
     /** As {@link Client#deleteTopic}. */
     public CompletableFuture<Void> deleteTopic(String topic) {
         return done(new Request.TopicDelete(Names.topic(topic)));
+    }
+
+    /** As {@link Client#whyTopic(String)}. */
+    public CompletableFuture<List<Reason>> whyTopic(String topic) {
+        return reasons(new Request.TopicWhy(Names.topic(topic), ""));
+    }
+
+    // ---- groups
+
+    /** As {@link Client#setGroup}. */
+    public CompletableFuture<Void> setGroup(String topic, String group, GroupChange change) {
+        return done(change.toWire(topic, group));
+    }
+
+    /** As {@link Client#groups(String)}. */
+    public CompletableFuture<List<GroupInfo>> groups(String topic) {
+        return groups(topic, "");
+    }
+
+    /** As {@link Client#groups(String, String)}. */
+    public CompletableFuture<List<GroupInfo>> groups(String topic, String prefix) {
+        return handOver(groups(Names.topic(topic), "", prefix, new ArrayList<>(), true));
+    }
+
+    private CompletableFuture<List<GroupInfo>> groups(String topic, String after, String prefix, List<GroupInfo> all, boolean mayWait) {
+        Request.GroupList request = new Request.GroupList(Limits.GROUPS_LISTED_MAX, topic, after, prefix);
+        return session.submit(request, null, mayWait).future().thenCompose(answer -> {
+            Response.Groups page = expect(answer, Response.Groups.class);
+            page.groups().forEach(group -> all.add(GroupInfo.of(group)));
+            if (page.after().isEmpty()) {
+                return CompletableFuture.completedFuture(all);
+            }
+            return groups(topic, page.after(), prefix, all, false);
+        });
+    }
+
+    /** As {@link Client#whyTopic(String, String)}. */
+    public CompletableFuture<List<Reason>> whyTopic(String topic, String group) {
+        return reasons(new Request.TopicWhy(Names.topic(topic), Names.group(group)));
     }
 
     // ---- schedules

@@ -1,6 +1,7 @@
 package io.adjourn.client;
 
 import io.adjourn.client.internal.Millis;
+import io.adjourn.client.internal.Names;
 import io.adjourn.client.internal.wire.Attribute;
 import io.adjourn.client.internal.wire.Elements;
 import io.adjourn.client.internal.wire.MalformedFrameException;
@@ -61,9 +62,9 @@ public final class Attributes {
         return Attribute.backoff(elements);
     }
 
-    /** The fairness key, reserved for a later version of the server. */
-    public Optional<String> fairnessKey() {
-        return Attribute.fairnessKey(elements);
+    /** The group in its topic that the job belongs to. */
+    public Optional<String> group() {
+        return Attribute.group(elements);
     }
 
     /** How long the job is remembered after FINISH. */
@@ -118,9 +119,9 @@ public final class Attributes {
         return with(Attribute.backoff(backoff));
     }
 
-    /** The same with a fairness key. */
-    public Attributes withFairnessKey(String key) {
-        return with(Attribute.fairnessKey(key));
+    /** The same with a group, as for {@link NewJob#group}. */
+    public Attributes withGroup(String group) {
+        return with(Attribute.group(Names.group(group)));
     }
 
     /** The same with a retention after FINISH. */

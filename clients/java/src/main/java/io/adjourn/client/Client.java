@@ -10,8 +10,6 @@ import io.adjourn.client.internal.wire.Request;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Spliterator;
-import java.util.Spliterators;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -19,7 +17,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /**
  * A session with an Adjourn queue. Thread-safe; one for the whole program is enough. It finds the leader by itself, reconnects
@@ -27,8 +24,8 @@ import java.util.stream.StreamSupport;
  *
  * <p>When the connection is lost, pushes are repeated under the same sequence numbers, or keys without a session, so that the
  * queue accepts each once; reads, {@code finish}, {@code release}, {@code touch}, {@code bury}, {@code delete} by id,
- * {@code pause} and {@code resume}, of schedules too, are repeated because that does no harm. Everything else that was sent
- * ends with {@link OutcomeUnknownException}.
+ * {@code pause} and {@code resume}, of schedules too, {@code setTopic} and {@code setGroup} are repeated because that does no harm.
+ * Everything else that was sent ends with {@link OutcomeUnknownException}.
  *
  * <p>A call waits for its answer at most for the builder's {@code requestTimeout}. All errors are {@link AdjournException}s.
  */
@@ -259,6 +256,11 @@ public final class Client implements AutoCloseable {
         return await(direct.edit(job, edit, ifVersion));
     }
 
+    /** Says why a job is not running: one reason or several, the one that counts first before the others. */
+    public List<Reason> why(JobRef job) {
+        return await(direct.why(job));
+    }
+
     /** Makes a delayed job ready. */
     public Changed runNow(JobRef job) {
         return await(direct.runNow(job));
@@ -288,11 +290,10 @@ public final class Client implements AutoCloseable {
 
     /** As {@link #list(Filter)}, with so many jobs on a page, at most 1,024. */
     public Stream<JobInfo> list(Filter filter, ListOrder order, int pageJobs, boolean withBodies) {
-        Function<byte[], Page<JobInfo>> page = cursor -> {
+        return Pages.stream(cursor -> {
             JobPage jobs = await(direct.list(filter, order, pageJobs, withBodies, cursor));
-            return new Page<>(jobs.jobs(), jobs.cursor());
-        };
-        return stream(new Pages<>(page)).flatMap(List::stream);
+            return new Pages.Page<>(jobs.jobs(), jobs.cursor());
+        });
     }
 
     /** How many jobs match. */
@@ -307,44 +308,10 @@ public final class Client implements AutoCloseable {
 
     /** As {@link #bulk(BulkChange, Filter)}, with so many jobs in a step, from the cursor of an earlier step on. */
     public Stream<BulkStep> bulk(BulkChange change, Filter filter, int stepJobs, byte[] from) {
-        Function<byte[], Page<BulkStep>> step = cursor -> {
+        return Pages.stream(cursor -> {
             BulkStep done = await(direct.bulk(change, filter, stepJobs, cursor.length == 0 ? from : cursor));
-            return new Page<>(List.of(done), done.cursor());
-        };
-        return stream(new Pages<>(step)).flatMap(List::stream);
-    }
-
-    private static <T> Stream<T> stream(java.util.Iterator<T> items) {
-        return StreamSupport.stream(Spliterators.spliteratorUnknownSize(items, Spliterator.ORDERED), false);
-    }
-
-    private record Page<T>(List<T> items, byte[] cursor) {
-    }
-
-    private static final class Pages<T> implements java.util.Iterator<List<T>> {
-        private final Function<byte[], Page<T>> fetch;
-        private byte[] cursor = new byte[0];
-        private boolean isOver;
-
-        Pages(Function<byte[], Page<T>> fetch) {
-            this.fetch = fetch;
-        }
-
-        @Override
-        public boolean hasNext() {
-            return !isOver;
-        }
-
-        @Override
-        public List<T> next() {
-            if (isOver) {
-                throw new java.util.NoSuchElementException();
-            }
-            Page<T> page = fetch.apply(cursor);
-            cursor = page.cursor;
-            isOver = cursor.length == 0;
-            return page.items;
-        }
+            return new Pages.Page<>(List.of(done), done.cursor());
+        });
     }
 
     // ---- topics
@@ -382,6 +349,37 @@ public final class Client implements AutoCloseable {
     /** Deletes a topic that has no jobs, with its settings. */
     public void deleteTopic(String topic) {
         await(direct.deleteTopic(topic));
+    }
+
+    /** Says why a topic gives no job: one reason or several, the one that counts first before the others. */
+    public List<Reason> whyTopic(String topic) {
+        return await(direct.whyTopic(topic));
+    }
+
+    // ---- groups
+
+    /**
+     * Changes the settings of one group. Throws {@link ServerException.WrongState} if the topic's policy has none of the settings with which
+     * groups take turns and the group has no settings from before, and {@link ServerException.Quota} if 65,536 groups of the topic have
+     * settings.
+     */
+    public void setGroup(String topic, String group, GroupChange change) {
+        await(direct.setGroup(topic, group, change));
+    }
+
+    /** The groups of a topic that have a ready or reserved job, or settings, by name. */
+    public List<GroupInfo> groups(String topic) {
+        return await(direct.groups(topic));
+    }
+
+    /** As {@link #groups(String)}, only those whose names begin like this. */
+    public List<GroupInfo> groups(String topic, String prefix) {
+        return await(direct.groups(topic, prefix));
+    }
+
+    /** As {@link #whyTopic(String)}, for one group of the topic. */
+    public List<Reason> whyTopic(String topic, String group) {
+        return await(direct.whyTopic(topic, group));
     }
 
     // ---- schedules

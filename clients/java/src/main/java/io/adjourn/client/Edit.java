@@ -32,7 +32,9 @@ public final class Edit {
         /** How long it waits after a failed attempt: the default of the topic or the server counts. */
         BACKOFF(Bits.Edited.BACKOFF, io.adjourn.client.internal.wire.Attribute.BACKOFF),
         /** How long it is remembered: the topic's default counts, if it has one. */
-        REMEMBER(Bits.Edited.DEDUPE_RETENTION, io.adjourn.client.internal.wire.Attribute.DEDUPE_RETENTION_MS);
+        REMEMBER(Bits.Edited.DEDUPE_RETENTION, io.adjourn.client.internal.wire.Attribute.DEDUPE_RETENTION_MS),
+        /** The group that it belongs to: it belongs to none. */
+        GROUP(Bits.Edited.GROUP, io.adjourn.client.internal.wire.Attribute.GROUP);
 
         private final int part;
         private final int tag;
@@ -157,6 +159,11 @@ public final class Edit {
             throw new UsageException("a retention of zero: without(Attribute.REMEMBER) takes it away");
         }
         return with(Attribute.REMEMBER, attributes.withDedupeRetention(retention));
+    }
+
+    /** As {@link NewJob#group}. */
+    public Edit group(String name) {
+        return with(Attribute.GROUP, attributes.withGroup(name));
     }
 
     // ---- taken away

@@ -94,6 +94,11 @@ public final class Filter {
         return with(Condition.reason(text));
     }
 
+    /** Those that belong to this group, of whatever topic, unless {@link #topic} names one. */
+    public Filter group(String name) {
+        return with(Condition.group(Names.group(name)));
+    }
+
     /** The conditions as the protocol has them. */
     public byte[] encode() {
         return conditions.encode();

@@ -77,6 +77,11 @@ public final class JobTemplate {
         return attributes(attributes.withExpires(expires));
     }
 
+    /** As {@link NewJob#group}. */
+    public JobTemplate group(String name) {
+        return attributes(attributes.withGroup(name));
+    }
+
     /** How long the key of a job stays taken after it was finished. */
     public JobTemplate remember(Duration retention) {
         return attributes(attributes.withDedupeRetention(retention));

@@ -160,6 +160,14 @@ public final class Limits {
     public static final int PEER_ADDRESS_BYTES_MAX = 255;
     /** Waits in a backoff list. */
     public static final int BACKOFF_LIST_MAX = 32;
+    /** Longest name of a group. */
+    public static final int GROUP_BYTES_MAX = 255;
+    /** Greatest weight of a group. */
+    public static final int GROUP_WEIGHT_MAX = 1_000;
+    /** Groups of one topic that have settings. */
+    public static final int GROUPS_SET_MAX = 65_536;
+    /** Groups on one page of a list. */
+    public static final int GROUPS_LISTED_MAX = 1_000;
     /** Longest name of a schedule. */
     public static final int SCHEDULE_NAME_BYTES_MAX = 255;
     /** Longest text that says when a schedule fires. */

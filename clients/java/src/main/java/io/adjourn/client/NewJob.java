@@ -100,6 +100,14 @@ public final class NewJob {
         return new NewJob(body, due, priority, ttrMs, ifExists, Names.key(newKey), attributes);
     }
 
+    /**
+     * The group in its topic that it belongs to, such as a tenant: 1 to 255 bytes of UTF-8 without control characters. Groups take turns if
+     * the topic's policy says so.
+     */
+    public NewJob group(String name) {
+        return attributes(attributes.withGroup(name));
+    }
+
     /** What happens if there is a job with this key. */
     public NewJob ifExists(IfExists mode) {
         return new NewJob(body, due, priority, ttrMs, mode, key, attributes);

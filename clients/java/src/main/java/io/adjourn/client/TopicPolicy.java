@@ -84,7 +84,22 @@ public final class TopicPolicy {
          * How long a job waits that a caller of php-delayqueue pushes without a time, in milliseconds, up to
          * {@code DELAY_MS_MAX}.
          */
-        CALL_BACK_DELAY(28);
+        CALL_BACK_DELAY(28),
+        /** Groups take turns. So they do with any of the settings below. */
+        FAIR(29),
+        /** Most jobs of one group that are reserved at the same time, at least 1. */
+        GROUP_LEASES_MAX(30),
+        /** Most jobs of one group that are delivered per second, 1 to {@code RATE_PER_SECOND_MAX}. */
+        GROUP_PER_SECOND_MAX(31),
+        /**
+         * How many of them may be delivered at once, 1 to {@code RATE_PER_SECOND_MAX}; without it a tenth of the rate, at least
+         * 1.
+         */
+        GROUP_BURST(32),
+        /** {@code fifo}: one job of a group at a time, and the next one when that has ended. */
+        GROUP_ORDER(33),
+        /** With {@code fifo}, what a buried job means to those behind it: {@code block} (the default) or {@code continue}. */
+        GROUP_ON_BURY(34);
 
         private final int tag;
 
@@ -295,6 +310,41 @@ public final class TopicPolicy {
         return new TopicPolicy(settings.with(Elements.u64(Setting.CALL_BACK_DELAY.tag, Millis.of(value))));
     }
 
+    /** Groups take turns. So they do with any of the settings below. */
+    public TopicPolicy fair(boolean value) {
+        if (!value) {
+            return without(Setting.FAIR);
+        }
+        return new TopicPolicy(settings.with(Elements.flag(Setting.FAIR.tag)));
+    }
+
+    /** Most jobs of one group that are reserved at the same time, at least 1. */
+    public TopicPolicy groupLeasesMax(long value) {
+        return new TopicPolicy(settings.with(Elements.u32(Setting.GROUP_LEASES_MAX.tag, value)));
+    }
+
+    /** Most jobs of one group that are delivered per second, 1 to {@code RATE_PER_SECOND_MAX}. */
+    public TopicPolicy groupPerSecondMax(long value) {
+        return new TopicPolicy(settings.with(Elements.u32(Setting.GROUP_PER_SECOND_MAX.tag, value)));
+    }
+
+    /**
+     * How many of them may be delivered at once, 1 to {@code RATE_PER_SECOND_MAX}; without it a tenth of the rate, at least 1.
+     */
+    public TopicPolicy groupBurst(long value) {
+        return new TopicPolicy(settings.with(Elements.u32(Setting.GROUP_BURST.tag, value)));
+    }
+
+    /** {@code fifo}: one job of a group at a time, and the next one when that has ended. */
+    public TopicPolicy groupOrder(String value) {
+        return new TopicPolicy(settings.with(Elements.text(Setting.GROUP_ORDER.tag, Names.text(value, "GROUP_ORDER"))));
+    }
+
+    /** With {@code fifo}, what a buried job means to those behind it: {@code block} (the default) or {@code continue}. */
+    public TopicPolicy groupOnBury(String value) {
+        return new TopicPolicy(settings.with(Elements.text(Setting.GROUP_ON_BURY.tag, Names.text(value, "GROUP_ON_BURY"))));
+    }
+
     /** The time to run of a job that is pushed with ttr_ms 0. */
     public Optional<Duration> ttr() {
         return settings.set(Setting.TTR.tag, FrameReader::u32Unsigned).map(Millis::duration);
@@ -441,6 +491,38 @@ public final class TopicPolicy {
      */
     public Optional<Duration> callBackDelay() {
         return settings.set(Setting.CALL_BACK_DELAY.tag, FrameReader::u64).map(Millis::duration);
+    }
+
+    /** Groups take turns. So they do with any of the settings below. */
+    public boolean fair() {
+        return settings.set(Setting.FAIR.tag, FrameReader::flag).orElse(false);
+    }
+
+    /** Most jobs of one group that are reserved at the same time, at least 1. */
+    public Optional<Long> groupLeasesMax() {
+        return settings.set(Setting.GROUP_LEASES_MAX.tag, FrameReader::u32Unsigned);
+    }
+
+    /** Most jobs of one group that are delivered per second, 1 to {@code RATE_PER_SECOND_MAX}. */
+    public Optional<Long> groupPerSecondMax() {
+        return settings.set(Setting.GROUP_PER_SECOND_MAX.tag, FrameReader::u32Unsigned);
+    }
+
+    /**
+     * How many of them may be delivered at once, 1 to {@code RATE_PER_SECOND_MAX}; without it a tenth of the rate, at least 1.
+     */
+    public Optional<Long> groupBurst() {
+        return settings.set(Setting.GROUP_BURST.tag, FrameReader::u32Unsigned);
+    }
+
+    /** {@code fifo}: one job of a group at a time, and the next one when that has ended. */
+    public Optional<String> groupOrder() {
+        return settings.set(Setting.GROUP_ORDER.tag, FrameReader::restText);
+    }
+
+    /** With {@code fifo}, what a buried job means to those behind it: {@code block} (the default) or {@code continue}. */
+    public Optional<String> groupOnBury() {
+        return settings.set(Setting.GROUP_ON_BURY.tag, FrameReader::restText);
     }
 
     /** Takes a setting away. */

@@ -103,13 +103,8 @@ class CodecTest {
         r.add(new Request.TopicSet("orders", TopicPolicy.EMPTY.without(TopicPolicy.Setting.DEAD_LETTERS).rate(50)
                 .ttr(Duration.ofSeconds(30)).encode()));
         r.add(new Request.TopicShow("orders"));
-        r.add(new Request.ScheduleSet("reports", "morning", ScheduleRules.of("0 9 * * 1-5").zone("Europe/Berlin").jitter(Duration.ofSeconds(30))
-                .missed(ScheduleRules.Missed.LAST).missedWindow(Duration.ofHours(1)).overlap(ScheduleRules.Overlap.SKIP).failuresMax(3).toWire(),
-                JobTemplate.of(utf8("report")).toWire(), 1));
-        r.addAll(List.of(new Request.ScheduleShow("reports", "morning"),
-                new Request.ScheduleList(0, 256, 0, Choice.WhichPaused.ACTIVE, "reports", "mo"),
-                new Request.ScheduleDelete("reports", "morning"), new Request.SchedulePause("reports", "morning"),
-                new Request.ScheduleResume("reports", "morning"), new Request.ScheduleRun("reports", "morning")));
+        r.addAll(aboutGroups());
+        r.addAll(aboutSchedules());
         r.add(new Request.Connections(0, 256));
         r.add(new Request.Disconnect(7, 1));
         r.add(new Request.Advance(Choice.Step.BY, 900_000));
@@ -121,6 +116,21 @@ class CodecTest {
         r.add(new Request.ClusterRemove(2));
         r.add(new Request.ClusterTransfer(0));
         return r;
+    }
+
+    private static List<Request> aboutGroups() {
+        return List.of(GroupChange.EMPTY.weight(5).paused(true).toWire("orders", "ann"), new Request.GroupList(100, "orders", "ann", "b"),
+                new Request.Why(JobRef.key("orders", "order-17")), new Request.TopicWhy("orders", "ann"));
+    }
+
+    private static List<Request> aboutSchedules() {
+        ScheduleRules rules = ScheduleRules.of("0 9 * * 1-5").zone("Europe/Berlin").jitter(Duration.ofSeconds(30))
+                .missed(ScheduleRules.Missed.LAST).missedWindow(Duration.ofHours(1)).overlap(ScheduleRules.Overlap.SKIP).failuresMax(3);
+        return List.of(new Request.ScheduleSet("reports", "morning", rules.toWire(), JobTemplate.of(utf8("report")).toWire(), 1),
+                new Request.ScheduleShow("reports", "morning"),
+                new Request.ScheduleList(0, 256, 0, Choice.WhichPaused.ACTIVE, "reports", "mo"),
+                new Request.ScheduleDelete("reports", "morning"), new Request.SchedulePause("reports", "morning"),
+                new Request.ScheduleResume("reports", "morning"), new Request.ScheduleRun("reports", "morning"));
     }
 
     @Test
@@ -200,7 +210,21 @@ class CodecTest {
         } else if (response instanceof Response.Pong p) {
             return List.of("Millis(" + p.now() + ")", "clockms: " + p.clockMs());
         }
-        return ofSchedules(response);
+        return response instanceof Response.Groups || response instanceof Response.Reasons ? ofGroups(response) : ofSchedules(response);
+    }
+
+    private static List<String> ofGroups(Response response) {
+        if (response instanceof Response.Groups g) {
+            Response.GroupState group = g.groups().get(0);
+            return List.of("after: Some(\"" + g.after() + "\")", "name: \"" + group.name() + "\"", "ready: " + group.ready(),
+                    "reserved: " + group.reserved(), "oldestms: " + group.oldestMs(), "weight: " + group.weight(),
+                    "paused: " + (group.paused() != 0), "Millis(" + group.untilMs() + ")");
+        } else if (response instanceof Response.Reasons r) {
+            Response.Reason reason = r.reasons().get(0);
+            return List.of("jobs: " + reason.jobs(), "\"" + reason.text() + "\"",
+                    reason.untilMs() == 0 ? "until: None" : "Millis(" + reason.untilMs() + ")");
+        }
+        return List.of();
     }
 
     private static List<String> ofSchedules(Response response) {
@@ -298,13 +322,14 @@ class CodecTest {
     void attributesAreSortedAndKeepWhatIsNotKnown() {
         Attributes attributes = Attributes.NONE.withPostponeMax(Duration.ofSeconds(1)).withUnknown(900, new byte[] {1, 2})
                 .withHeader("b", "1").withAttemptsMax(3).withHeader("a", "2").withBackoff(Backoff.list(Duration.ofMillis(5)).jitter(9))
-                .withExpires(Due.after(Duration.ofSeconds(2))).withFairnessKey("f").withScheduleReference(new byte[] {3})
+                .withExpires(Due.after(Duration.ofSeconds(2))).withGroup("ann").withScheduleReference(new byte[] {3})
                 .withDedupeRetention(Duration.ofHours(1)).withCreatedAt(Instant.ofEpochMilli(5));
         Attributes again = Attributes.decode(attributes.encode());
         assertArrayEquals(attributes.encode(), again.encode());
         assertEquals(List.of(new Header("b", "1"), new Header("a", "2")), again.headers());
         assertEquals(Due.after(Duration.ofSeconds(2)), again.expires().orElseThrow());
         assertEquals(Backoff.list(Duration.ofMillis(5)).jitter(9), again.backoff().orElseThrow());
+        assertEquals("ann", again.group().orElseThrow());
         assertEquals(900, again.unknown().get(0).tag());
         assertEquals(1, again.unknown().size());
         assertThrows(ProtocolException.class, () -> Attributes.decode(new byte[] {1, 0, 9, 0}));

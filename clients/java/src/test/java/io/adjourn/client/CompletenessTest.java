@@ -97,6 +97,7 @@ class CompletenessTest {
         assertChoices(SchemaTables.MISSED, ScheduleRules.Missed::valueOf, ScheduleRules.Missed::number);
         assertChoices(SchemaTables.OVERLAP, ScheduleRules.Overlap::valueOf, ScheduleRules.Overlap::number);
         assertChoices(SchemaTables.PAUSED, ScheduleState.Paused::valueOf, ScheduleState.Paused::number);
+        assertChoices(SchemaTables.WHY, Why::valueOf, Why::number);
         assertChoices(SchemaTables.FIRED, Firing.Outcome::valueOf, Firing.Outcome::number);
         for (SchemaTables.Named outcome : SchemaTables.OUTCOME) {
             assertEquals(outcome.name().toUpperCase(), PushResult.Outcome.of((int) outcome.number()).name());
@@ -193,6 +194,10 @@ class CompletenessTest {
         calls.put("CLUSTER_ADD", client -> client.async().clusterAdd("127.0.0.1:1"));
         calls.put("CLUSTER_REMOVE", client -> client.async().clusterRemove(99));
         calls.put("CLUSTER_TRANSFER", client -> client.async().clusterTransfer(99));
+        calls.put("GROUP_SET", client -> client.setGroup("t", "g", GroupChange.EMPTY.weight(2)));
+        calls.put("GROUP_LIST", client -> client.groups("t"));
+        calls.put("WHY", client -> client.why(job));
+        calls.put("TOPIC_WHY", client -> client.whyTopic("t"));
         calls.put("SCHEDULE_SET", client -> client.setSchedule("t", "s", ScheduleRules.of("@daily"), JobTemplate.text("x")));
         calls.put("SCHEDULE_SHOW", client -> client.schedule("t", "s"));
         calls.put("SCHEDULE_LIST", client -> client.schedules("t"));

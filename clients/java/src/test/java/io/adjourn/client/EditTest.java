@@ -60,11 +60,12 @@ class EditTest {
         edits.put(Edit.EMPTY.attemptsMax(3), Bits.Edited.ATTEMPTS_MAX);
         edits.put(Edit.EMPTY.backoff(backoff), Bits.Edited.BACKOFF);
         edits.put(Edit.EMPTY.remember(Duration.ofMinutes(1)), Bits.Edited.DEDUPE_RETENTION);
+        edits.put(Edit.EMPTY.group("ann"), Bits.Edited.GROUP);
         edits.forEach((edit, part) -> assertEquals(part, edit.toWire(JOB, 0).edited()));
-        assertEquals(2 * Bits.Edited.DEDUPE_RETENTION - 1, edits.values().stream().mapToInt(part -> part).sum(), "every part");
+        assertEquals(2 * Bits.Edited.GROUP - 1, edits.values().stream().mapToInt(part -> part).sum(), "every part");
         Request.Edit all = Edit.EMPTY.due(due).priority(9).ttr(Duration.ofSeconds(1)).text("x").headers(headers).expires(due).attemptsMax(3)
-                .backoff(backoff).remember(Duration.ofMinutes(1)).toWire(JOB, 8);
-        assertEquals(2 * Bits.Edited.DEDUPE_RETENTION - 1, all.edited());
+                .backoff(backoff).remember(Duration.ofMinutes(1)).group("ann").toWire(JOB, 8);
+        assertEquals(2 * Bits.Edited.GROUP - 1, all.edited());
         assertEquals(List.of(5L, 1L, 9L, 1_000L, 8L),
                 List.of(all.dueMs(), (long) all.dueKind(), (long) all.priority(), (long) all.ttrMs(), all.ifVersion()));
         assertEquals(JOB, all.ref());
@@ -76,6 +77,7 @@ class EditTest {
         assertEquals(3, attributes.attemptsMax().orElseThrow());
         assertEquals(backoff, attributes.backoff().orElseThrow());
         assertEquals(Duration.ofMinutes(1), attributes.dedupeRetention().orElseThrow());
+        assertEquals("ann", attributes.group().orElseThrow());
     }
 
     @Test
@@ -87,8 +89,8 @@ class EditTest {
             assertEquals(0, sent.attributes().length);
             parts |= sent.edited();
         }
-        assertEquals(Bits.Edited.HEADERS | Bits.Edited.EXPIRES | Bits.Edited.ATTEMPTS_MAX | Bits.Edited.BACKOFF | Bits.Edited.DEDUPE_RETENTION,
-                parts);
+        assertEquals(Bits.Edited.HEADERS | Bits.Edited.EXPIRES | Bits.Edited.ATTEMPTS_MAX | Bits.Edited.BACKOFF | Bits.Edited.DEDUPE_RETENTION
+                | Bits.Edited.GROUP, parts);
         Edit last = Edit.EMPTY.attemptsMax(3).without(Edit.Attribute.ATTEMPTS_MAX);
         assertEquals(0, last.toWire(JOB, 0).attributes().length, "the last call counts");
         assertEquals(4, Attributes.decode(last.attemptsMax(4).toWire(JOB, 0).attributes()).attemptsMax().orElseThrow());
@@ -163,7 +165,7 @@ class EditTest {
                 Edit.EMPTY.backoff(backoff), Edit.EMPTY.remember(Duration.ofMinutes(1)), Edit.EMPTY.ttr(Duration.ZERO),
                 Edit.EMPTY.without(Edit.Attribute.HEADERS), Edit.EMPTY.without(Edit.Attribute.EXPIRES),
                 Edit.EMPTY.without(Edit.Attribute.ATTEMPTS_MAX), Edit.EMPTY.without(Edit.Attribute.REMEMBER),
-                Edit.EMPTY.without(Edit.Attribute.BACKOFF));
+                Edit.EMPTY.without(Edit.Attribute.BACKOFF), Edit.EMPTY.group("ann"), Edit.EMPTY.without(Edit.Attribute.GROUP));
         List<List<String>> changes = new ArrayList<>();
         for (Edit edit : edits) {
             Map<String, Object> old = parts(before);
@@ -181,7 +183,7 @@ class EditTest {
         }
         assertEquals(List.of(List.of("expires"), List.of("due"), List.of("priority"), List.of("ttr"), List.of("body"), List.of("headers"),
                 List.of("attempts"), List.of("backoff"), List.of("remember"), List.of("ttr"), List.of("headers"), List.of("expires"),
-                List.of("attempts"), List.of("remember"), List.of("backoff")), changes);
+                List.of("attempts"), List.of("remember"), List.of("backoff"), List.of("group"), List.of("group")), changes);
     }
 
     /** The parts of a job, those that it does not have as an empty text. */
@@ -193,6 +195,7 @@ class EditTest {
         parts.put("attempts", attributes.attemptsMax().map(Object.class::cast).orElse(""));
         parts.put("backoff", attributes.backoff().map(Object.class::cast).orElse(""));
         parts.put("remember", attributes.dedupeRetention().map(Object.class::cast).orElse(""));
+        parts.put("group", attributes.group().orElse(""));
         parts.put("others", List.of(job.id(), job.topic(), job.key(), job.attempts(), job.pushed()));
         return parts;
     }
@@ -220,7 +223,9 @@ class EditTest {
             case 12 -> assertTrue(attributes.expires().isEmpty());
             case 13 -> assertEquals(25, attributes.attemptsMax().orElseThrow());
             case 14 -> assertTrue(attributes.dedupeRetention().isEmpty());
-            default -> assertNotEquals(backoff, attributes.backoff().orElseThrow());
+            case 15 -> assertNotEquals(backoff, attributes.backoff().orElseThrow());
+            case 16 -> assertEquals("ann", attributes.group().orElseThrow());
+            default -> assertTrue(attributes.group().isEmpty());
         }
     }
 

@@ -20,18 +20,19 @@ final class SchemaTables {
             new Named("TOPIC_SET", 86L), new Named("TOPIC_DELETE", 87L), new Named("TOPIC_SHOW", 88L), new Named("ADVANCE", 89L),
             new Named("BACKUP_BEGIN", 96L), new Named("BACKUP_READ", 97L), new Named("BACKUP_END", 98L),
             new Named("CLUSTER_STATUS", 112L), new Named("CLUSTER_ADD", 113L), new Named("CLUSTER_REMOVE", 114L),
-            new Named("CLUSTER_TRANSFER", 115L), new Named("SCHEDULE_SET", 120L), new Named("SCHEDULE_SHOW", 121L),
-            new Named("SCHEDULE_LIST", 122L), new Named("SCHEDULE_DELETE", 123L), new Named("SCHEDULE_PAUSE", 124L),
-            new Named("SCHEDULE_RESUME", 125L), new Named("SCHEDULE_RUN", 126L));
+            new Named("CLUSTER_TRANSFER", 115L), new Named("GROUP_SET", 116L), new Named("GROUP_LIST", 117L),
+            new Named("WHY", 118L), new Named("TOPIC_WHY", 119L), new Named("SCHEDULE_SET", 120L),
+            new Named("SCHEDULE_SHOW", 121L), new Named("SCHEDULE_LIST", 122L), new Named("SCHEDULE_DELETE", 123L),
+            new Named("SCHEDULE_PAUSE", 124L), new Named("SCHEDULE_RESUME", 125L), new Named("SCHEDULE_RUN", 126L));
 
     static final List<Named> ATTRIBUTES = List.of(new Named("headers", 1L), new Named("expires", 32770L),
-            new Named("attempts_max", 32771L), new Named("backoff", 32772L), new Named("fairness_key", 5L),
+            new Named("attempts_max", 32771L), new Named("backoff", 32772L), new Named("group", 5L),
             new Named("dedupe_retention_ms", 6L), new Named("created_at_ms", 7L), new Named("schedule_reference", 8L),
             new Named("postpone_max_ms", 9L));
 
     static final List<Named> CONDITIONS = List.of(new Named("topic", 1L), new Named("states", 2L), new Named("due_from_ms", 3L),
             new Named("due_before_ms", 4L), new Named("key_prefix", 5L), new Named("attempts_min", 6L),
-            new Named("attempts_max", 7L), new Named("buried", 8L), new Named("reason", 9L));
+            new Named("attempts_max", 7L), new Named("buried", 8L), new Named("reason", 9L), new Named("group", 10L));
 
     static final List<Named> SETTINGS = List.of(new Named("ttr_ms", 1L), new Named("priority", 2L), new Named("attempts_max", 3L),
             new Named("backoff", 4L), new Named("expires_after_ms", 5L), new Named("jobs_max", 6L), new Named("bytes_max", 7L),
@@ -41,7 +42,9 @@ final class SchemaTables {
             new Named("call_back_timeout_ms", 18L), new Named("call_back_concurrency", 19L), new Named("call_back_rate", 20L),
             new Named("call_back_secrets", 21L), new Named("call_back_refused", 22L), new Named("call_back_retry_if", 23L),
             new Named("call_back_success", 24L), new Named("call_back_of_job", 25L), new Named("call_back_log_ms", 26L),
-            new Named("call_back_paused", 27L), new Named("call_back_delay_ms", 28L));
+            new Named("call_back_paused", 27L), new Named("call_back_delay_ms", 28L), new Named("fair", 29L),
+            new Named("group_leases_max", 30L), new Named("group_per_second_max", 31L), new Named("group_burst", 32L),
+            new Named("group_order", 33L), new Named("group_on_bury", 34L));
 
     static final List<Named> ERRORS = List.of(new Named("MALFORMED", 1L), new Named("UNSUPPORTED", 2L),
             new Named("TOO_LARGE", 3L), new Named("UNAUTHENTICATED", 4L), new Named("INVALID", 5L), new Named("FORBIDDEN", 6L),
@@ -85,7 +88,8 @@ final class SchemaTables {
             new Named("ENTRY_BYTES_TARGET", 65536L), new Named("ENTRY_BYTES_MAX", 9437184L),
             new Named("BACKUP_READ_BYTES_MAX", 1048576L), new Named("BACKUP_IDLE_MS_MAX", 600000L),
             new Named("CLIENT_NAME_BYTES_MAX", 64L), new Named("TOKEN_BYTES_MAX", 256L),
-            new Named("PEER_ADDRESS_BYTES_MAX", 255L), new Named("BACKOFF_LIST_MAX", 32L),
+            new Named("PEER_ADDRESS_BYTES_MAX", 255L), new Named("BACKOFF_LIST_MAX", 32L), new Named("GROUP_BYTES_MAX", 255L),
+            new Named("GROUP_WEIGHT_MAX", 1000L), new Named("GROUPS_SET_MAX", 65536L), new Named("GROUPS_LISTED_MAX", 1000L),
             new Named("SCHEDULE_NAME_BYTES_MAX", 255L), new Named("SCHEDULE_WHEN_BYTES_MAX", 2048L),
             new Named("SCHEDULE_ZONE_BYTES_MAX", 64L), new Named("SCHEDULE_NOTE_BYTES_MAX", 256L),
             new Named("SCHEDULE_MISSED_MAX", 1000L), new Named("SCHEDULE_JITTER_MS_MAX", 86400000L),
@@ -124,6 +128,15 @@ final class SchemaTables {
     static final List<Named> PAUSED = List.of(new Named("not_paused", 0L), new Named("user", 1L), new Named("failures", 2L));
 
     static final List<Named> WHICH_PAUSED = List.of(new Named("any", 0L), new Named("paused", 1L), new Named("active", 2L));
+
+    static final List<Named> PAUSE = List.of(new Named("keep", 0L), new Named("pause", 1L), new Named("resume", 2L));
+
+    static final List<Named> WHY = List.of(new Named("next", 0L), new Named("delayed", 1L), new Named("topic_paused", 2L),
+            new Named("topic_leases", 3L), new Named("topic_rate", 4L), new Named("group_paused", 5L),
+            new Named("group_leases", 6L), new Named("group_rate", 7L), new Named("group_reserved", 8L),
+            new Named("group_retry", 9L), new Named("group_buried", 10L), new Named("behind", 11L), new Named("no_consumer", 12L),
+            new Named("call_back_paused", 13L), new Named("reserved", 14L), new Named("buried", 15L), new Named("finished", 16L),
+            new Named("empty", 17L));
 
     static final List<Named> FIRED = List.of(new Named("pushed", 0L), new Named("finished", 1L), new Named("failed", 2L),
             new Named("deleted", 3L), new Named("expired", 4L), new Named("missed", 5L), new Named("overlap", 6L),

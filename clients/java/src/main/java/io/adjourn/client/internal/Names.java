@@ -4,7 +4,7 @@ import io.adjourn.client.Limits;
 import io.adjourn.client.UsageException;
 import java.nio.charset.StandardCharsets;
 
-/** Checks topic names, keys and texts before they are sent. */
+/** Checks topic names, keys, groups and texts before they are sent. */
 public final class Names {
     private Names() {
     }
@@ -18,11 +18,19 @@ public final class Names {
     }
 
     public static String key(String key) {
-        if (key == null || key.isEmpty() || key.getBytes(StandardCharsets.UTF_8).length > Limits.KEY_BYTES_MAX
-                || key.codePoints().anyMatch(Character::isISOControl)) {
-            throw new UsageException("a key has 1 to 256 bytes of UTF-8 without control characters: " + key);
+        return plain(key, Limits.KEY_BYTES_MAX, "key");
+    }
+
+    public static String group(String name) {
+        return plain(name, Limits.GROUP_BYTES_MAX, "group");
+    }
+
+    private static String plain(String name, int bytesMax, String what) {
+        if (name == null || name.isEmpty() || name.getBytes(StandardCharsets.UTF_8).length > bytesMax
+                || name.codePoints().anyMatch(Character::isISOControl)) {
+            throw new UsageException("a " + what + " has 1 to " + bytesMax + " bytes of UTF-8 without control characters: " + name);
         }
-        return key;
+        return name;
     }
 
     /** The text of a setting. An empty one would take the setting away. */

@@ -27,8 +27,11 @@ public final class Attribute {
      * maximum; 2 exponential: first, maximum; 3 list: 1 to 32 waits, the last one repeats.
      */
     public static final int BACKOFF = 0x8004;
-    /** Text; reserved for a later version. */
-    public static final int FAIRNESS_KEY = 0x0005;
+    /**
+     * Text, 1 to {@code GROUP_BYTES_MAX} bytes without control characters ({@code INVALID}): the group that the job belongs to,
+     * such as a tenant.
+     */
+    public static final int GROUP = 0x0005;
     /**
      * {@code u64} milliseconds, at most {@code DEDUPE_RETENTION_MS_MAX} ({@code INVALID}): how long the job is remembered after
      * FINISH. 0 is as if the attribute were not there.
@@ -50,7 +53,7 @@ public final class Attribute {
     /** Whether this version knows elements with the tag. */
     public static boolean isKnown(int tag) {
         return switch (tag) {
-            case HEADERS, EXPIRES, ATTEMPTS_MAX, BACKOFF, FAIRNESS_KEY, DEDUPE_RETENTION_MS, CREATED_AT_MS, SCHEDULE_REFERENCE,
+            case HEADERS, EXPIRES, ATTEMPTS_MAX, BACKOFF, GROUP, DEDUPE_RETENTION_MS, CREATED_AT_MS, SCHEDULE_REFERENCE,
                     POSTPONE_MAX_MS -> true;
             default -> false;
         };
@@ -88,12 +91,12 @@ public final class Attribute {
         return in.first(BACKOFF, Composites::backoff);
     }
 
-    public static Elements.Element fairnessKey(String value) {
-        return Elements.text(FAIRNESS_KEY, value);
+    public static Elements.Element group(String value) {
+        return Elements.text(GROUP, value);
     }
 
-    public static Optional<String> fairnessKey(Elements in) {
-        return in.first(FAIRNESS_KEY, FrameReader::restText);
+    public static Optional<String> group(Elements in) {
+        return in.first(GROUP, FrameReader::restText);
     }
 
     public static Elements.Element dedupeRetentionMs(long value) {

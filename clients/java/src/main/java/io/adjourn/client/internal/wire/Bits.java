@@ -78,6 +78,8 @@ public final class Bits {
         public static final int BACKOFF = 0x80;
         /** How long it is remembered. */
         public static final int DEDUPE_RETENTION = 0x100;
+        /** The group that it belongs to. */
+        public static final int GROUP = 0x200;
 
         private Edited() {
         }

@@ -138,6 +138,62 @@ public final class Choice {
         }
     }
 
+    /** Whether something is paused or resumed. */
+    public static final class Pause {
+        /** It stays as it is. */
+        public static final int KEEP = 0;
+        /** It is paused. */
+        public static final int PAUSE = 1;
+        /** It is resumed. */
+        public static final int RESUME = 2;
+
+        private Pause() {
+        }
+    }
+
+    /** Why a job, a topic or a group gives nothing to a consumer now. */
+    public static final class Why {
+        /** Nothing holds it back. */
+        public static final int NEXT = 0;
+        /** Its due time has not come. */
+        public static final int DELAYED = 1;
+        /** The topic is paused. */
+        public static final int TOPIC_PAUSED = 2;
+        /** The topic has as many leases as it may. */
+        public static final int TOPIC_LEASES = 3;
+        /** The topic has used up its rate. */
+        public static final int TOPIC_RATE = 4;
+        /** Its group is paused. */
+        public static final int GROUP_PAUSED = 5;
+        /** Its group has as many leases as it may. */
+        public static final int GROUP_LEASES = 6;
+        /** Its group has used up its rate. */
+        public static final int GROUP_RATE = 7;
+        /** A job of its group is reserved, and they go one at a time. */
+        public static final int GROUP_RESERVED = 8;
+        /** A job of its group waits for its next attempt, and they go one at a time. */
+        public static final int GROUP_RETRY = 9;
+        /** A job of its group is buried, and they go one at a time. */
+        public static final int GROUP_BURIED = 10;
+        /** Jobs of its topic, or of its group, come first. */
+        public static final int BEHIND = 11;
+        /** No consumer waits on the topic. */
+        public static final int NO_CONSUMER = 12;
+        /** The calls of the topic are paused. */
+        public static final int CALL_BACK_PAUSED = 13;
+        /** A consumer has it. */
+        public static final int RESERVED = 14;
+        /** It is buried. */
+        public static final int BURIED = 15;
+        /** It is finished, and remembered. */
+        public static final int FINISHED = 16;
+        /** No job is ready. */
+        public static final int EMPTY = 17;
+
+        private Why() {
+        }
+    }
+
     /** What became of an instant of a schedule. */
     public static final class Fired {
         /** It pushed the job, which has not ended. */

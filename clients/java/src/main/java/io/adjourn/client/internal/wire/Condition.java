@@ -21,6 +21,8 @@ public final class Condition {
     public static final int BURIED = 0x0008;
     /** It has a last reason, and that contains this text. */
     public static final int REASON = 0x0009;
+    /** It belongs to this group. */
+    public static final int GROUP = 0x000a;
 
     private Condition() {
     }
@@ -28,7 +30,7 @@ public final class Condition {
     /** Whether this version knows elements with the tag. */
     public static boolean isKnown(int tag) {
         return switch (tag) {
-            case TOPIC, STATES, DUE_FROM_MS, DUE_BEFORE_MS, KEY_PREFIX, ATTEMPTS_MIN, ATTEMPTS_MAX, BURIED, REASON -> true;
+            case TOPIC, STATES, DUE_FROM_MS, DUE_BEFORE_MS, KEY_PREFIX, ATTEMPTS_MIN, ATTEMPTS_MAX, BURIED, REASON, GROUP -> true;
             default -> false;
         };
     }
@@ -67,5 +69,9 @@ public final class Condition {
 
     public static Elements.Element reason(String value) {
         return Elements.text(REASON, value);
+    }
+
+    public static Elements.Element group(String value) {
+        return Elements.text(GROUP, value);
     }
 }

@@ -91,6 +91,14 @@ public enum Opcode {
     CLUSTER_REMOVE(0x72),
     /** Hands leadership to another member. */
     CLUSTER_TRANSFER(0x73),
+    /** Changes the settings of one group. With weight 1 and not paused it has none. */
+    GROUP_SET(0x74),
+    /** Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name. */
+    GROUP_LIST(0x75),
+    /** Says why a job is not running. */
+    WHY(0x76),
+    /** Says why a topic, or one of its groups, gives no job. */
+    TOPIC_WHY(0x77),
     /** Creates a schedule, or gives the one of this name another content. The topic is made if it is new. */
     SCHEDULE_SET(0x78),
     /** Reads one schedule, and what it did of late. */
@@ -151,6 +159,10 @@ public enum Opcode {
     BACKUP_DATA(0xe1),
     /** The members of the cluster, as one node sees them. */
     CLUSTER_REPORT(0xf0),
+    /** A page of groups. */
+    GROUPS(0xf5),
+    /** Why a job, a topic or a group gives nothing to a consumer. */
+    REASONS(0xf6),
     /** A schedule is set. */
     SCHEDULED(0xf8),
     /** One schedule as it stands. */

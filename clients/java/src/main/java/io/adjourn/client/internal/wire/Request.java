@@ -14,8 +14,8 @@ public sealed interface Request {
     default boolean isRepeatable() {
         return switch (opcode()) {
             case PING, GOODBYE, PUSH, RESERVE, SUBSCRIBE, LEASES, FINISH, RELEASE, TOUCH, BURY, GET, PEEK, LIST, COUNT, PAUSE,
-                    RESUME, TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS, SCHEDULE_SHOW, SCHEDULE_LIST,
-                    SCHEDULE_PAUSE, SCHEDULE_RESUME -> true;
+                    RESUME, TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS, GROUP_SET, GROUP_LIST, WHY,
+                    TOPIC_WHY, SCHEDULE_SHOW, SCHEDULE_LIST, SCHEDULE_PAUSE, SCHEDULE_RESUME -> true;
             case DELETE -> ((Delete) this).ref() instanceof JobRef.Id;
             default -> false;
         };
@@ -553,6 +553,61 @@ public sealed interface Request {
         @Override
         public Opcode opcode() {
             return Opcode.CLUSTER_TRANSFER;
+        }
+    }
+
+    /**
+     * Changes the settings of one group. With weight 1 and not paused it has none.
+     *
+     * @param weight how many jobs it gives at a turn, 1 to {@code GROUP_WEIGHT_MAX}; 0: as before
+     * @param pause whether it is paused or resumed
+     * @param topic its topic
+     * @param group its name
+     */
+    record GroupSet(int weight, int pause, String topic, String group) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.GROUP_SET;
+        }
+    }
+
+    /**
+     * Lists the groups of a topic that have a job that is ready or reserved, or settings, a page at a time, by name.
+     *
+     * @param groupsMax 1 to {@code GROUPS_LISTED_MAX}
+     * @param topic their topic
+     * @param after only those with names after this one; empty for the first page, and then what the page before says
+     * @param prefix only those whose names begin like this
+     */
+    record GroupList(int groupsMax, String topic, String after, String prefix) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.GROUP_LIST;
+        }
+    }
+
+    /**
+     * Says why a job is not running.
+     *
+     * @param ref the job
+     */
+    record Why(JobRef ref) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.WHY;
+        }
+    }
+
+    /**
+     * Says why a topic, or one of its groups, gives no job.
+     *
+     * @param topic the topic
+     * @param group the group; empty for the whole topic
+     */
+    record TopicWhy(String topic, String group) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.TOPIC_WHY;
         }
     }
 

@@ -52,6 +52,10 @@ public final class RequestEncoder {
             case CLUSTER_ADD -> clusterAdd((Request.ClusterAdd) request, out);
             case CLUSTER_REMOVE -> clusterRemove((Request.ClusterRemove) request, out);
             case CLUSTER_TRANSFER -> clusterTransfer((Request.ClusterTransfer) request, out);
+            case GROUP_SET -> groupSet((Request.GroupSet) request, out);
+            case GROUP_LIST -> groupList((Request.GroupList) request, out);
+            case WHY -> why((Request.Why) request, out);
+            case TOPIC_WHY -> topicWhy((Request.TopicWhy) request, out);
             case SCHEDULE_SET -> scheduleSet((Request.ScheduleSet) request, out);
             case SCHEDULE_SHOW -> scheduleShow((Request.ScheduleShow) request, out);
             case SCHEDULE_LIST -> scheduleList((Request.ScheduleList) request, out);
@@ -238,6 +242,22 @@ public final class RequestEncoder {
 
     private static void clusterTransfer(Request.ClusterTransfer frame, FrameWriter out) {
         out.u64(frame.node());
+    }
+
+    private static void groupSet(Request.GroupSet frame, FrameWriter out) {
+        out.u32(frame.weight()).u8(frame.pause()).text8(frame.topic()).text8(frame.group());
+    }
+
+    private static void groupList(Request.GroupList frame, FrameWriter out) {
+        out.u32(frame.groupsMax()).text8(frame.topic()).text8(frame.after()).text8(frame.prefix());
+    }
+
+    private static void why(Request.Why frame, FrameWriter out) {
+        reference(frame.ref(), out);
+    }
+
+    private static void topicWhy(Request.TopicWhy frame, FrameWriter out) {
+        out.text8(frame.topic()).text8(frame.group());
     }
 
     private static void scheduleSet(Request.ScheduleSet frame, FrameWriter out) {

@@ -303,6 +303,23 @@ public sealed interface Response {
     }
 
     /**
+     * A page of groups.
+     *
+     * @param after where the next page begins; empty on the last one
+     * @param groups the groups, by name
+     */
+    record Groups(String after, List<GroupState> groups) implements Response, Proof {
+    }
+
+    /**
+     * Why a job, a topic or a group gives nothing to a consumer.
+     *
+     * @param reasons the reasons, the most important one first; never empty
+     */
+    record Reasons(List<Reason> reasons) implements Response, Proof {
+    }
+
+    /**
      * A schedule is set.
      *
      * @param schedule its id
@@ -613,6 +630,32 @@ public sealed interface Response {
         public boolean isMarkedSameState() {
             return (marks & 0x20) != 0;
         }
+    }
+
+    /**
+     * Where a group stands.
+     *
+     * @param ready its jobs that wait for a consumer
+     * @param reserved its jobs that a consumer has
+     * @param oldestMs for how long the next of them has been ready; 0 if none is
+     * @param untilMs until when hold lasts, on the wall clock; 0 if that is not known
+     * @param weight how many jobs it gives at a turn
+     * @param hold what holds it back
+     * @param paused 1 if an operator paused it
+     * @param name its name
+     */
+    record GroupState(long ready, long reserved, long oldestMs, long untilMs, int weight, int hold, int paused, String name) {
+    }
+
+    /**
+     * One reason why a job, a topic or a group gives nothing now.
+     *
+     * @param why the reason
+     * @param untilMs when it ends, on the wall clock; 0 if that is not known
+     * @param jobs with {@code behind}: how many jobs come first; with a limit of leases: how many there are; else 0
+     * @param text one sentence for a person. It may change between versions: decide by the reason
+     */
+    record Reason(int why, long untilMs, long jobs, String text) {
     }
 
     /**

@@ -38,6 +38,8 @@ public final class ResponseDecoder {
             case BACKUP_READY -> backupReady(in);
             case BACKUP_DATA -> backupData(in);
             case CLUSTER_REPORT -> clusterReport(in);
+            case GROUPS -> groups(in);
+            case REASONS -> reasons(in);
             case SCHEDULED -> scheduled(in);
             case SCHEDULE -> schedule(in);
             case SCHEDULES -> schedules(in);
@@ -146,6 +148,14 @@ public final class ResponseDecoder {
 
     private static Response.ClusterReport clusterReport(FrameReader in) throws MalformedFrameException {
         return new Response.ClusterReport(in.u64(), in.raw(16), in.u64(), in.u64(), in.u64(), in.u64(), in.u32(), nodeItems(in));
+    }
+
+    private static Response.Groups groups(FrameReader in) throws MalformedFrameException {
+        return new Response.Groups(in.text8(), groupStateItems(in));
+    }
+
+    private static Response.Reasons reasons(FrameReader in) throws MalformedFrameException {
+        return new Response.Reasons(reasonItems(in));
     }
 
     private static Response.Scheduled scheduled(FrameReader in) throws MalformedFrameException {
@@ -393,6 +403,42 @@ public final class ResponseDecoder {
         int attributesLength = in.u16();
         int bodyLength = in.u32();
         return new Request.JobTemplate(priority, ttrMs, in.raw(attributesLength), in.raw(bodyLength));
+    }
+
+    private static List<Response.GroupState> groupStateItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(39);
+        int size = in.size(fixed);
+        List<Response.GroupState> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            long ready = in.u64();
+            long reserved = in.u64();
+            long oldestMs = in.u64();
+            long untilMs = in.u64();
+            int weight = in.u32();
+            int hold = in.u8();
+            int paused = in.u8();
+            int nameLength = in.u8();
+            in.endFixed(end);
+            items.add(new Response.GroupState(ready, reserved, oldestMs, untilMs, weight, hold, paused, in.text(nameLength)));
+        }
+        return items;
+    }
+
+    private static List<Response.Reason> reasonItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(19);
+        int size = in.size(fixed);
+        List<Response.Reason> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            int why = in.u8();
+            long untilMs = in.u64();
+            long jobs = in.u64();
+            int textLength = in.u16();
+            in.endFixed(end);
+            items.add(new Response.Reason(why, untilMs, jobs, in.text(textLength)));
+        }
+        return items;
     }
 
     private static Response.ScheduleState scheduleState(FrameReader in) throws MalformedFrameException {
