@@ -205,6 +205,6 @@ const (
 
 func (v Why) String() string {
 	return nameOf(v, "next", "delayed", "topic paused", "topic leases", "topic rate", "group paused", "group leases", "group rate",
-		"group reserved", "group retry", "group buried", "behind", "no consumer", "call back paused", "call back held", "reserved", "buried",
+		"group reserved", "group retry", "group buried", "behind", "no consumer", "call back paused", "reserved", "buried",
 		"finished", "empty")
 }
