@@ -1,5 +1,7 @@
 //! `adjourn groups`, `group` and `why` against a server; and the examples of `docs/groups.md`, typed word for word.
 
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
 use serde_json::{Value, json};
 
 use super::commands::Rig;

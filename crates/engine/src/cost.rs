@@ -3,6 +3,7 @@
 
 use super::Engine;
 use super::command::Command;
+use super::topics::topic::Topic;
 use adjourn_types::limits::LAPSE_LEASES_MAX;
 
 impl Command<'_> {
@@ -25,11 +26,11 @@ impl Command<'_> {
                 find(topic).map_or(0, |topic| topic.buried.len()).min(*jobs_max as usize)
             }
             Command::Reserve { topics, jobs_max, .. } => {
-                let ready = topics.names().filter_map(find).map(|topic| topic.ready()).sum::<usize>();
+                let ready = topics.names().filter_map(find).map(Topic::ready).sum::<usize>();
                 ready.clamp(1, (*jobs_max as usize).max(1))
             }
             // Each group is looked at, if what groups mean changes.
-            Command::TopicPolicy { topic, .. } => 1 + find(topic).map_or(0, |topic| topic.group_count()),
+            Command::TopicPolicy { topic, .. } => 1 + find(topic).map_or(0, Topic::group_count),
             _ => 1,
         };
         jobs as u64

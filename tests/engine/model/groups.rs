@@ -163,7 +163,9 @@ impl Model {
             self.stamp = now;
             woken.sort();
             woken.retain(|(at, _)| at.0 <= now);
-            woken.into_iter().for_each(|(_, name)| self.refresh(topic, &name));
+            for (_, name) in woken {
+                self.refresh(topic, &name);
+            }
         }
     }
 

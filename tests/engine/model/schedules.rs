@@ -1,5 +1,7 @@
 //! Schedules in the model.
 
+#![expect(clippy::indexing_slicing, reason = "numbers are drawn below the lengths")]
+
 use adjourn_engine::{
     Command, JobTemplate, NewFiring, NewJob, NewSchedule, Outcome, PushOutcome, Record, Reject, ScheduleView,
     SkippedInstants, Tick,

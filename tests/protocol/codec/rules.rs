@@ -19,7 +19,7 @@ pub(super) fn text(name: &str) -> Option<BoxedStrategy<String>> {
     Some(match name {
         "topic" | "topics" | "to" | "dead_letters" => "[a-z0-9._:/][a-zA-Z0-9._:/-]{0,127}".boxed(),
         "key" => "[a-zA-Z0-9 üж]{0,100}".boxed(),
-        "some_key" => "[a-zA-Z0-9 üж]{1,100}".boxed(),
+        "some_key" | "group" => "[a-zA-Z0-9 üж]{1,100}".boxed(),
         "call_back" => url.prop_filter("a template", |text| is_template(text)).boxed(),
         "call_back_method" => "GET|POST|PUT|PATCH|DELETE".boxed(),
         "call_back_headers" => "X-[A-Z]{1,9}:[ a-z]{0,20}(\\nX-[A-Z]{1,9}: \\{key\\})?".boxed(),
@@ -30,7 +30,6 @@ pub(super) fn text(name: &str) -> Option<BoxedStrategy<String>> {
             "\\{res\\.[a-z]{1,9}\\} (==|!=|<) [1-9][0-9]{0,4}( && \\{status\\} == 200)?".boxed()
         }
         "call_back_success" => "status|reply".boxed(),
-        "group" => "[a-zA-Z0-9 üж]{1,100}".boxed(),
         "group_order" => "fifo".boxed(),
         "group_on_bury" => "block|continue".boxed(),
         _ => return None,

@@ -435,7 +435,7 @@ mod tests {
     /// Some are in a group, and some of those hold its place.
     fn in_group(mut job: Job) -> Job {
         let group = Some(format!("group {}", job.attempts).into());
-        job.set_in_group(group.filter(|_| job.priority % 3 != 0), job.priority % 3 == 2);
+        job.set_in_group(group.filter(|_| !job.priority.is_multiple_of(3)), job.priority % 3 == 2);
         job
     }
 

@@ -195,12 +195,11 @@ impl Topic {
 
     /// Panics if its groups are not those of `jobs`, which names each job's group and part.
     pub(crate) fn verify_groups(&self, jobs: &BTreeMap<(&str, GroupPart), u32>, stamp: Millis) {
-        match &self.groups {
-            Some(groups) => groups.verify(jobs, stamp),
-            None => {
-                assert!(!self.group_policy().is_on(), "groups take turns");
-                assert!(jobs.keys().all(|(name, _)| name.is_empty()), "a group counts");
-            }
+        if let Some(groups) = &self.groups {
+            groups.verify(jobs, stamp);
+        } else {
+            assert!(!self.group_policy().is_on(), "groups take turns");
+            assert!(jobs.keys().all(|(name, _)| name.is_empty()), "a group counts");
         }
     }
 

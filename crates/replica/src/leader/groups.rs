@@ -31,7 +31,7 @@ impl Leader {
                 );
             }
             Request::TopicWhy { topic: name, group: of } => match known(group, name) {
-                Err(none) => return Ok(Response::Error(none)),
+                Err(unknown) => return Ok(Response::Error(unknown)),
                 Ok(topic) => {
                     let engine = &group.state.engine;
                     let of_group = || engine.holds_of_group(topic, of);
@@ -39,7 +39,7 @@ impl Leader {
                     self.reasons(node, group, asker, topic, holds, None)
                 }
             },
-            Request::Why(job) => match self.job(node, group, asker, job)? {
+            Request::Why(job) => match job_view(node, group, asker, job)? {
                 None if group.state.finished_job(job).is_some() => {
                     vec![reason(node, group, asker, Hold::Finished, None)]
                 }
@@ -52,19 +52,6 @@ impl Leader {
             other => unreachable!("{other:?} is about no group"),
         };
         Ok(Response::Reasons(reasons))
-    }
-
-    fn job(
-        &self,
-        node: &Node,
-        group: &mut Group,
-        asker: ConnectionId,
-        job: &JobRef,
-    ) -> Result<Option<JobView>, StorageError> {
-        let access = node.connections.access(asker);
-        group.work.count(group.state.topics_of(job));
-        let selected = group.state.select(access.as_deref(), job);
-        group.state.engine.job(&selected, &mut group.state.records)
     }
 
     /// The reasons in words, with what only the leader knows: whether a consumer waits.
@@ -111,6 +98,18 @@ impl Leader {
     }
 }
 
+fn job_view(
+    node: &Node,
+    group: &mut Group,
+    asker: ConnectionId,
+    job: &JobRef,
+) -> Result<Option<JobView>, StorageError> {
+    let access = node.connections.access(asker);
+    group.work.count(group.state.topics_of(job));
+    let selected = group.state.select(access.as_deref(), job);
+    group.state.engine.job(&selected, &mut group.state.records)
+}
+
 fn known(group: &Group, topic: &TopicName) -> Result<TopicId, ErrorReply> {
     let none =
         || ErrorReply::new(ErrorCode::NotFound, "there is no such topic: it has neither a job nor a policy");
@@ -122,8 +121,8 @@ fn page(group: &mut Group, topic: TopicId, list: &GroupList) -> Response {
     let mut views = group.state.engine.groups_after(topic, &list.prefix, &list.after);
     let groups_max = list.groups_max as usize;
     let groups: Vec<GroupReport> = views.by_ref().take(groups_max).map(|view| report(group, &view)).collect();
-    let last = groups.last().map(|last| last.name.clone());
-    let page = GroupPage { after: last.filter(|_| views.next().is_some()), groups };
+    let shown_last = groups.last().map(|group| group.name.clone());
+    let page = GroupPage { after: shown_last.filter(|_| views.next().is_some()), groups };
     group.work.count((page.groups.len() / GROUPS_PER_WORK) as u64);
     Response::Groups(page)
 }

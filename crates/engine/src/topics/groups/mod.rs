@@ -219,7 +219,9 @@ impl Groups {
         }
         // Numbers differ between replicas, so names decide who comes first.
         woken.sort_unstable();
-        woken.into_iter().for_each(|(.., number)| self.refresh(number, stamp));
+        for (.., number) in woken {
+            self.refresh(number, stamp);
+        }
     }
 
     /// When time alone changes a group next.
