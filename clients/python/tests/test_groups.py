@@ -97,7 +97,7 @@ def test_what_groups_cannot_do_is_refused(adjourn_server: Server) -> None:
         q.push("t", group="ann")
         with pytest.raises(adjourn.WrongStateError):
             q.group_set("t", "ann", weight=5)
-        with pytest.raises(adjourn.InvalidError):
+        with pytest.raises(adjourn.MalformedError):
             q.push("t", group="a\nb")
         for call in (lambda: list(q.groups("none")), lambda: q.topic_why("none"), lambda: q.group_set("none", "ann", weight=5)):
             with pytest.raises(adjourn.NotFoundError):
