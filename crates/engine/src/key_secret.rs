@@ -14,7 +14,7 @@ pub(super) struct KeySecret(pub(super) Option<[u8; 16]>);
 impl KeySecret {
     /// The hash of a key in its topic.
     pub(super) fn hash(&self, topic: TopicId, key: &[u8]) -> KeyHash {
-        self.hash_within(&topic.0.to_le_bytes(), key)
+        not_zero(self.hash_within(&topic.0.to_le_bytes(), key))
     }
 
     /// The hash of the idempotency key of one pushed job. Owners may use equal keys.
@@ -24,8 +24,8 @@ impl KeySecret {
 
     /// The hash of a schedule's name in its topic. A job may have the same text as its key.
     pub(super) fn hash_name(&self, topic: TopicId, name: &[u8]) -> KeyHash {
-        const SCHEDULE: KeyHash = 1;
-        self.hash(topic, name) ^ SCHEDULE
+        const SCHEDULE: u128 = 1;
+        not_zero(self.hash(topic, name).get() ^ SCHEDULE)
     }
 
     /// The hash of a key within what it is unique in.
@@ -35,4 +35,8 @@ impl KeySecret {
         hasher.write(key);
         hasher.finish128().as_u128()
     }
+}
+
+fn not_zero(hash: u128) -> KeyHash {
+    KeyHash::new(hash).unwrap_or(KeyHash::MIN)
 }

@@ -7,6 +7,7 @@ use super::hash::Sum;
 use super::jobs::Found;
 use super::store::JobStore;
 use crate::capture::state_metadata::RestoreError;
+use crate::job::KeyHash;
 use crate::job::in_group::GroupPart;
 use crate::outcome::TopicView;
 use crate::timers::firing_of;
@@ -31,7 +32,8 @@ impl Engine {
         }
         for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place)?;
-            let same = (saved.id(), saved.key_hash(), saved.state()) == (id, key_hash, JobState::Delayed);
+            let same = (saved.id(), saved.key_hash(), saved.state())
+                == (id, key_hash.map(KeyHash::get), JobState::Delayed);
             if !same || saved.fence().0 > self.numbers.last_fence() {
                 return Ok(Err(RestoreError::Job(id)));
             }
@@ -114,7 +116,7 @@ impl Engine {
         }
         for (id, key_hash, place) in self.jobs.spilled().iter() {
             let saved = store.spilled_job(place).expect("a spilled job can be read");
-            assert_eq!((saved.id(), saved.key_hash()), (id, key_hash), "a spilled job");
+            assert_eq!((saved.id(), saved.key_hash()), (id, key_hash.map(KeyHash::get)), "a spilled job");
             let found = self.jobs.find(id);
             assert!(matches!(found, Some(Found::Spilled(_))), "the index of ids");
             assert!(key_hash.is_none_or(|key_hash| self.jobs.find_key(key_hash) == found), "and of keys");

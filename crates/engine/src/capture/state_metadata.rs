@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, StepForward};
 use crate::defaults::Defaults;
+use crate::job::KeyHash;
 use crate::job::saved::{SavedJob, options};
 use crate::key_secret::KeySecret;
 use crate::members::Members;
@@ -311,7 +312,7 @@ impl Restoring {
         if !self.engine.numbers.include_job(id) {
             return Err(RestoreError::Job(id));
         }
-        let handle = self.engine.jobs.place_spilled(id, key_hash, place);
+        let handle = self.engine.jobs.place_spilled(id, key_hash.and_then(KeyHash::new), place);
         self.taken(handle)
     }
 

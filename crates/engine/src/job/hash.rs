@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::Job;
+use super::{Job, KeyHash};
 use crate::hash::{Element, Kind};
 
 impl Job {
@@ -52,7 +52,7 @@ impl Job {
             element.wide(xxh3_128(group.as_bytes()));
         }
         if self.key_hash().is_some() || self.retry().is_some() {
-            element.wide(self.key_hash().unwrap_or_default());
+            element.wide(self.key_hash().map_or(0, KeyHash::get));
             if let Some(retry) = self.retry() {
                 element.word(retry.digest);
                 if let Some(expires) = retry.expires {
@@ -127,8 +127,8 @@ mod tests {
             &|job: &mut Job| job.body.checksum = 99,
             &|job: &mut Job| job.state = JobState::Buried,
             &|job: &mut Job| job.buried = BuryReason::AttemptsUsedUp,
-            &|job: &mut Job| job.extras = JobExtras::new(Some(99), None),
-            &|job: &mut Job| job.extras = JobExtras::new(Some(100), None),
+            &|job: &mut Job| job.extras = JobExtras::new(KeyHash::new(99), None),
+            &|job: &mut Job| job.extras = JobExtras::new(KeyHash::new(100), None),
             &|job: &mut Job| job.extras = JobExtras::new(None, Some(retry(1, 2))),
             &|job: &mut Job| job.extras = JobExtras::new(None, Some(retry(1, 3))),
             &|job: &mut Job| job.set_retention(99),

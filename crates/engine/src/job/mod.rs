@@ -7,6 +7,8 @@ pub(crate) mod retry;
 pub(crate) mod saved;
 pub(crate) mod schedule;
 
+use std::num::NonZeroU128;
+
 use crate::clock::{Moment, Timeline};
 use crate::place::BodyRef;
 use adjourn_types::{BuryReason, JobId, JobState, TopicId};
@@ -25,8 +27,8 @@ pub(super) const DUE_ANEW: u64 = 1;
 /// No time is that large.
 const ALSO_DUE: u64 = 1 << 63;
 
-/// The 128-bit keyed hash of a topic and a key.
-pub(super) type KeyHash = u128;
+/// The 128-bit keyed hash of a topic and a key. It is never 0, so that an `Option` of it is no larger.
+pub(super) type KeyHash = NonZeroU128;
 
 /// A job in the state, without its record.
 #[derive(Clone, Debug)]
@@ -61,7 +63,7 @@ pub(super) struct Job {
 /// Fields that most jobs do not need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct JobExtras {
-    key_hash: Option<[u64; 2]>,
+    key_hash: Option<KeyHash>,
     retry: Option<Box<Retry>>,
     pub(super) held: Option<Box<Held>>,
     of_schedule: Option<Box<OfSchedule>>,
@@ -80,14 +82,13 @@ impl Job {
 
     /// The hash of its key.
     pub(super) fn key_hash(&self) -> Option<KeyHash> {
-        let [low, high] = self.extras.as_ref()?.key_hash?;
-        Some(u128::from(low) | u128::from(high) << 64)
+        self.extras.as_ref()?.key_hash
     }
 
     /// Frees the extras if they are back at their default.
     pub(super) fn set_key_hash(&mut self, key_hash: Option<KeyHash>) {
         let mut extras = self.extras.take().unwrap_or_default();
-        extras.key_hash = key_hash.map(halves);
+        extras.key_hash = key_hash;
         self.extras = (*extras != JobExtras::default()).then_some(extras);
     }
 
@@ -190,11 +191,6 @@ impl JobExtras {
         if key_hash.is_none() && retry.is_none() {
             return None;
         }
-        Some(Box::new(Self { key_hash: key_hash.map(halves), retry: retry.map(Box::new), ..Self::default() }))
+        Some(Box::new(Self { key_hash, retry: retry.map(Box::new), ..Self::default() }))
     }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the two halves")]
-fn halves(key_hash: KeyHash) -> [u64; 2] {
-    [key_hash as u64, (key_hash >> 64) as u64]
 }

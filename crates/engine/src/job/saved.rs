@@ -153,7 +153,7 @@ impl SavedJob {
 
     /// The hash of its topic and key, if it has a key.
     pub fn key_hash(&self) -> Option<u128> {
-        self.key_hash
+        self.key_hash.map(KeyHash::get)
     }
 
     /// Its due time, or an earlier expiry; `None` if it is not delayed.
@@ -190,7 +190,7 @@ impl SavedJob {
             defaults: 0,
             body_bytes: 0,
             checksum,
-            key_hash,
+            key_hash: key_hash.and_then(KeyHash::new),
             retry: None,
             history: SavedHistory::default(),
             of_schedule: None,
@@ -369,7 +369,7 @@ mod tests {
             0..2_u8,
             proptest::option::of((any::<[u32; 5]>(), firings())),
         );
-        let extras = (proptest::option::of(any::<u128>()), proptest::option::of(retries()));
+        let extras = (proptest::option::of(any::<KeyHash>()), proptest::option::of(retries()));
         let reason = proptest::option::of("[a-zü]{1,40}");
         let history = prop_oneof![Just(([0; 5], None)), (any::<[u64; 5]>(), reason)];
         (numbers, kinds, moments(), extras, history).prop_map(

@@ -472,7 +472,7 @@ pub(super) fn hash_of_id(id: JobId) -> u64 {
 /// A key hash is evenly spread, and without the secret a client cannot choose it.
 #[expect(clippy::cast_possible_truncation, reason = "half of it is enough")]
 fn table_hash(key_hash: KeyHash) -> u64 {
-    key_hash as u64
+    key_hash.get() as u64
 }
 
 #[cfg(test)]

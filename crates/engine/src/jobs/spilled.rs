@@ -31,7 +31,7 @@ impl Default for Spilled {
 #[derive(Debug, Default)]
 pub(crate) struct SpilledJobs {
     plain: Slab<Spilled>,
-    keyed: Slab<(Spilled, [u64; 2])>,
+    keyed: Slab<(Spilled, u128)>,
 }
 
 impl SpilledJobs {
@@ -54,7 +54,7 @@ impl SpilledJobs {
     }
 
     pub(crate) fn key_hash(&self, slot: SpilledSlot) -> Option<KeyHash> {
-        slot.is_keyed().then(|| wide(self.keyed[slot.number()].1))
+        if slot.is_keyed() { KeyHash::new(self.keyed[slot.number()].1) } else { None }
     }
 
     /// Sets the new place of its record.
@@ -68,7 +68,7 @@ impl SpilledJobs {
         let spilled = Spilled { id, place };
         let (number, keyed) = match key_hash {
             None => (self.plain.insert(spilled), 0),
-            Some(key_hash) => (self.keyed.insert((spilled, narrow(key_hash))), 1),
+            Some(key_hash) => (self.keyed.insert((spilled, key_hash.get())), 1),
         };
         assert!(number < 1 << 30, "a billion spilled jobs are the most that one group can have");
         SpilledSlot(number << 1 | keyed)
@@ -96,8 +96,10 @@ impl SpilledJobs {
     /// Every spilled job, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (JobId, Option<KeyHash>, Place)> + '_ {
         let plain = self.plain.places().map(|spilled| (spilled.id, None, spilled.place));
-        let keyed =
-            self.keyed.places().map(|(spilled, key_hash)| (spilled.id, Some(wide(*key_hash)), spilled.place));
+        let keyed = self
+            .keyed
+            .places()
+            .map(|(spilled, key_hash)| (spilled.id, KeyHash::new(*key_hash), spilled.place));
         plain.chain(keyed).filter(|spilled| spilled.0 != FREE)
     }
 
@@ -116,15 +118,6 @@ impl SpilledSlot {
     }
 }
 
-fn wide([low, high]: [u64; 2]) -> KeyHash {
-    u128::from(low) | u128::from(high) << 64
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the two halves")]
-fn narrow(key_hash: KeyHash) -> [u64; 2] {
-    [key_hash as u64, (key_hash >> 64) as u64]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,29 +126,33 @@ mod tests {
     fn slots_are_used_again() {
         let mut spilled = SpilledJobs::default();
         let one = spilled.insert(JobId(1), None, Place(10));
-        let two = spilled.insert(JobId(2), Some(7 << 64 | 3), Place(20));
+        let two = spilled.insert(JobId(2), KeyHash::new(7 << 64 | 3), Place(20));
         assert_eq!((spilled.id(one), spilled.place(one), spilled.key_hash(one)), (JobId(1), Place(10), None));
         assert_eq!(
             (spilled.id(two), spilled.place(two), spilled.key_hash(two)),
-            (JobId(2), Place(20), Some(7 << 64 | 3))
+            (JobId(2), Place(20), KeyHash::new(7 << 64 | 3))
         );
         spilled.remove(one);
         spilled.remove(two);
         assert_eq!((spilled.len(), spilled.iter().count()), (0, 0));
         assert_eq!(spilled.insert(JobId(3), None, Place(30)), one);
-        assert_eq!(spilled.insert(JobId(4), Some(1), Place(40)), two);
+        assert_eq!(spilled.insert(JobId(4), KeyHash::new(1), Place(40)), two);
         let new = spilled.insert(JobId(5), None, Place(50));
         assert!(new != one && new != two);
         spilled.set_place(new, Place(51));
         let all: Vec<_> = spilled.iter().collect();
         assert_eq!(
             all,
-            [(JobId(3), None, Place(30)), (JobId(5), None, Place(51)), (JobId(4), Some(1), Place(40))]
+            [
+                (JobId(3), None, Place(30)),
+                (JobId(5), None, Place(51)),
+                (JobId(4), KeyHash::new(1), Place(40))
+            ]
         );
     }
 
     #[test]
     fn a_spilled_job_takes_little() {
-        assert_eq!((size_of::<Spilled>(), size_of::<(Spilled, [u64; 2])>()), (16, 32));
+        assert_eq!((size_of::<Spilled>(), size_of::<(Spilled, u128)>()), (16, 32));
     }
 }
