@@ -108,7 +108,7 @@ type Reason struct {
 	Text string
 }
 
-// Why says why a job is not running: all reasons, at least one, what counts first before the others. Without the job the error
+// Why says why a job is not running: all reasons, at least one, the most important one first. Without the job the error
 // is [ErrNotFound].
 func (q *Client) Why(ctx context.Context, job JobRef) ([]Reason, error) {
 	if err := job.check(); err != nil {

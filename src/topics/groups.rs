@@ -149,8 +149,7 @@ fn table(groups: &[GroupReport]) -> String {
             (hold, None) => hold.name().to_owned(),
             (hold, Some(until)) => format!("{} until {}", hold.name(), time_text(until)),
         };
-        let counts = [group.ready.to_string(), group.reserved.to_string()];
-        let [ready, reserved] = counts;
+        let (ready, reserved) = (group.ready.to_string(), group.reserved.to_string());
         [group.name.clone(), ready, reserved, oldest, group.weight.to_string(), hold]
     };
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(groups.iter().map(row)).collect();

@@ -126,7 +126,7 @@ export abstract class OperatorCalls {
     }
   }
 
-  /** Why a job is not running: the reasons, what counts first before the others; never none. A `NotFoundError` if there is no such job. */
+  /** Why a job is not running: the reasons, the most important one first; never none. A `NotFoundError` if there is no such job. */
   async why(job: JobRef, options: CallOptions = {}): Promise<HoldReason[]> {
     return (await this.ask('WHY', { reference: referenceOf(job) }, 'REASONS', options)).reasons.map(holdReason);
   }
@@ -284,7 +284,7 @@ export abstract class OperatorCalls {
     await this.ask('TOPIC_DELETE', { topic: checkTopic(topic) }, 'DONE', options);
   }
 
-  /** Why a topic, or one of its groups, gives no job: the reasons, what counts first before the others; never none. */
+  /** Why a topic, or one of its groups, gives no job: the reasons, the most important one first; never none. */
   async whyTopic(topic: string, options: WhyTopicOptions = {}): Promise<HoldReason[]> {
     const fields = whyTopicFields(topic, options);
     return (await this.ask('TOPIC_WHY', fields, 'REASONS', { signal: options.signal })).reasons.map(holdReason);

@@ -200,12 +200,15 @@ impl Text for Topic {
     }
 }
 
+/// A text without control characters.
+const LINE: &str = r"^[^\u0000-\u001F\u007F-\u009F]+$";
+
 impl Text for JobKey {
     type Value = Key;
     type Error = NameError;
     const EXPECTED: &'static str = "a key";
     const EXAMPLE: &'static str = "order-17";
-    const FORM: Form = Form::Name(r"^[^\u0000-\u001F\u007F-\u009F]+$", KEY_BYTES_MAX);
+    const FORM: Form = Form::Name(LINE, KEY_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<Key, NameError> {
         text.parse()
@@ -217,7 +220,7 @@ impl Text for Group {
     type Error = NameError;
     const EXPECTED: &'static str = "a group";
     const EXAMPLE: &'static str = "tenant-7";
-    const FORM: Form = Form::Name(r"^[^\u0000-\u001F\u007F-\u009F]+$", GROUP_BYTES_MAX);
+    const FORM: Form = Form::Name(LINE, GROUP_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<GroupName, NameError> {
         text.parse()

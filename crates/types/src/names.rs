@@ -69,27 +69,12 @@ impl TopicName {
             && bytes.iter().all(valid);
         if good { Ok(Self(bytes)) } else { Err(NameError::Topic) }
     }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-
-    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        Self(Bytes::copy_from_slice(&self.0))
-    }
 }
 
 impl Key {
     /// Validates `bytes` as a key.
     pub fn new(bytes: Bytes) -> Result<Self, NameError> {
-        let text = std::str::from_utf8(&bytes).map_err(|_| NameError::Key)?;
-        if text.is_empty() || text.len() > KEY_BYTES_MAX || text.chars().any(char::is_control) {
-            return Err(NameError::Key);
-        }
-        Ok(Self(bytes))
+        if is_line(&bytes, KEY_BYTES_MAX) { Ok(Self(bytes)) } else { Err(NameError::Key) }
     }
 
     /// The key for an id, under which a job can be found without its topic.
@@ -100,17 +85,6 @@ impl Key {
     /// The id that this key stands for; `None` if it stands for none.
     pub fn id(&self) -> Option<&str> {
         self.as_str().strip_prefix(ID)
-    }
-
-    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        Self(Bytes::copy_from_slice(&self.0))
-    }
-
-    /// The key as text.
-    pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
     /// The key's bytes.
@@ -127,26 +101,31 @@ impl GroupName {
 
     /// True if these bytes are the name of a group.
     pub(super) fn is_valid(bytes: &[u8]) -> bool {
-        let text = std::str::from_utf8(bytes);
-        text.is_ok_and(|text| {
-            !text.is_empty() && text.len() <= GROUP_BYTES_MAX && !text.chars().any(char::is_control)
-        })
-    }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-
-    /// A copy that owns its bytes, so that the buffer it was read from can be freed.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        Self(Bytes::copy_from_slice(&self.0))
+        is_line(bytes, GROUP_BYTES_MAX)
     }
 }
 
-macro_rules! text_traits {
+/// True if these are 1 to `bytes_max` bytes of UTF-8 without control characters.
+fn is_line(bytes: &[u8], bytes_max: usize) -> bool {
+    let text = std::str::from_utf8(bytes);
+    text.is_ok_and(|text| (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control))
+}
+
+macro_rules! as_text {
     ($name:ident) => {
+        impl $name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                std::str::from_utf8(&self.0).unwrap_or_default()
+            }
+
+            /// A copy that owns its bytes, so that the buffer it was read from can be freed.
+            #[must_use]
+            pub fn detached(&self) -> Self {
+                Self(Bytes::copy_from_slice(&self.0))
+            }
+        }
+
         impl FromStr for $name {
             type Err = NameError;
 
@@ -169,9 +148,9 @@ macro_rules! text_traits {
     };
 }
 
-text_traits!(TopicName);
-text_traits!(Key);
-text_traits!(GroupName);
+as_text!(TopicName);
+as_text!(Key);
+as_text!(GroupName);
 
 #[cfg(test)]
 mod tests {

@@ -63,7 +63,7 @@ trait GroupCalls
     /**
      * Why a job is not running.
      *
-     * @return non-empty-list<WhyReason> what counts first comes first
+     * @return non-empty-list<WhyReason> the most important one comes first
      * @throws Error\Server\NotFound
      */
     public function why(int|JobRef $job): array
@@ -75,7 +75,7 @@ trait GroupCalls
      * Why a topic, or one of its groups, gives no job.
      *
      * @param string|null $group null: the whole topic
-     * @return non-empty-list<WhyReason> what counts first comes first
+     * @return non-empty-list<WhyReason> the most important one comes first
      * @throws Error\Server\NotFound if there is no such topic
      */
     public function whyTopic(string $topic, ?string $group = null): array

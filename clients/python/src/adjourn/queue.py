@@ -314,7 +314,7 @@ class Queue:
         return await self._ask(rq.Kick(job_ref(job, topic, key)), rs.Changed)
 
     async def why(self, job: int | JobData | None = None, *, topic: str = "", key: str = "") -> Sequence[rs.Reason]:
-        """Why a job is not running. There is at least one reason; what counts first comes before the others. A `why` that only a newer
+        """Why a job is not running. There is at least one reason; the most important one comes first. A `why` that only a newer
         server knows is a number. `until_ms` is when a reason ends, in milliseconds on the wall clock; 0: that is not known."""
         return (await self._ask(rq.Why(job_ref(job, topic, key)), rs.Reasons)).reasons
 

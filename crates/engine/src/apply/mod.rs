@@ -147,13 +147,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
     /// Changes the settings of a group. Its topic must exist.
     fn set_group(&mut self, topic: &str, group: &str, change: GroupChange) -> Result<(), Reject> {
         let topic = self.engine.existing(topic)?;
-        let is_fair = self.engine.topics.policy(topic).is_some_and(|policy| policy.groups.is_on());
-        let is_set = self.engine.group(topic, group).is_some_and(|group| group.paused || group.weight != 1);
-        if is_fair || is_set {
-            self.engine.topics.set_group(topic, group, change)
-        } else {
-            Err(Reject::NotFair)
-        }
+        self.engine.topics.set_group(topic, group, change)
     }
 
     fn pause_topic(&mut self, topic: &str, paused: bool) -> Result<(), Reject> {

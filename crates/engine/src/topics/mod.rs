@@ -22,8 +22,7 @@ use crate::jobs::Slot;
 use crate::outcome::{Reject, TopicView};
 use adjourn_types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use adjourn_types::{JobState, Millis, TopicId, TopicName};
-use groups::GroupChange;
-use groups::Groups;
+use groups::{GroupChange, GroupNumber, Groups};
 use policy::{Rule, SavedRule, Throttled};
 use ready::{Rank, ReadyOrder, buried_rank_of};
 use saved_topics::{SavedTopic, SavedTopics};
@@ -62,7 +61,7 @@ pub(super) struct Topics {
     names: BTreeMap<Box<str>, TopicId>,
     changed: Vec<TopicId>,
     /// Groups with a job that came or went since they were refreshed.
-    regrouped: Vec<(TopicId, u32)>,
+    regrouped: Vec<(TopicId, GroupNumber)>,
     /// True until all jobs of a checkpoint have entered.
     restoring: bool,
     /// Topics that may deliver a ready job at the stamp.
@@ -271,8 +270,7 @@ impl Topics {
         self.in_order += usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
         topic.bytes += job.counted_bytes();
-        self.regroup(slot, job, true);
-        let topic = self.existing(job.topic);
+        let regrouped = topic.regroup(slot, job, true);
         match job.state {
             JobState::Delayed => topic.delayed += 1,
             JobState::Ready => {
@@ -289,6 +287,7 @@ impl Topics {
             JobState::Scheduled => _ = topic.schedules.insert(job.id, slot),
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
+        self.note_regrouped(job.topic, regrouped);
         self.refresh_groups();
     }
 
@@ -297,8 +296,7 @@ impl Topics {
         self.in_order -= usize::from(is_in_order(job));
         let topic = self.existing(job.topic);
         topic.bytes = topic.bytes.saturating_sub(job.counted_bytes());
-        self.regroup(slot, job, false);
-        let topic = self.existing(job.topic);
+        let regrouped = topic.regroup(slot, job, false);
         match job.state {
             JobState::Delayed => topic.delayed -= 1,
             JobState::Ready => {
@@ -315,20 +313,15 @@ impl Topics {
             JobState::Scheduled => _ = self.touch(job.topic).schedules.remove(&job.id),
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
+        self.note_regrouped(job.topic, regrouped);
     }
 
-    /// Counts a job in its group, if groups mean something here or it is the first job of one that counts.
-    fn regroup(&mut self, slot: Slot, job: &Job, comes: bool) {
-        let Some(part) = job.group_part() else { return };
-        let topic = self.existing(job.topic);
-        if topic.groups.is_none() && job.group().is_none() {
-            return;
-        }
-        let groups = topic.groups();
-        let number = if comes { groups.enter(slot, job, part) } else { groups.leave(slot, job, part) };
+    /// Remembers a group to refresh.
+    fn note_regrouped(&mut self, topic: TopicId, group: Option<GroupNumber>) {
+        let regrouped = group.map(|number| (topic, number));
         // The two halves of a change name the same group.
-        if self.regrouped.last() != Some(&(job.topic, number)) {
-            self.regrouped.push((job.topic, number));
+        if regrouped.is_some() && self.regrouped.last() != regrouped.as_ref() {
+            self.regrouped.extend(regrouped);
         }
     }
 
@@ -448,7 +441,7 @@ impl Topics {
         let stamp = self.stamp;
         for ((id, topic), saved) in self.known.iter_mut().zip(&saved.known) {
             if let Some(groups) = &mut topic.groups {
-                groups.restored(stamp);
+                groups.refresh_all(stamp);
             }
             if topic.delayed > saved.delayed || topic.bytes > saved.bytes {
                 return Err(*id);

@@ -85,7 +85,7 @@ impl Pace {
 
     /// When it allows the next delivery.
     pub(crate) fn free_at(self, next_ns: u64) -> Millis {
-        Millis(next_ns.saturating_sub(self.early_ns).div_ceil(NS_PER_MS))
+        millis(next_ns.saturating_sub(self.early_ns))
     }
 
     /// When the next delivery would come after one at this stamp.
@@ -315,4 +315,9 @@ pub(crate) type Throttled = BTreeSet<(Millis, TopicId)>;
 
 pub(crate) fn nanos(stamp: Millis) -> u64 {
     stamp.0.saturating_mul(NS_PER_MS)
+}
+
+/// The first stamp that is not before this time.
+pub(crate) fn millis(at_ns: u64) -> Millis {
+    Millis(at_ns.div_ceil(NS_PER_MS))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::TopicTotals;
-use super::groups::{GroupView, Groups};
+use super::groups::{GroupNumber, GroupView, Groups};
 use super::hold::Hold;
 use super::policy::Rule;
 use super::ready::{Rank, ReadyOrder, rank_of};
@@ -176,6 +176,16 @@ impl Topic {
     pub(super) fn groups(&mut self) -> &mut Groups {
         let (ready, reserved) = (self.ready.len(), self.reserved);
         self.groups.get_or_insert_with(|| Box::new(Groups::new(GroupPolicy::default(), ready, reserved)))
+    }
+
+    /// Counts a job that comes or goes in its group, if groups mean something here or it is the first job of one that
+    /// counts. Returns the group, which is to be refreshed.
+    pub(super) fn regroup(&mut self, slot: Slot, job: &Job, comes: bool) -> Option<GroupNumber> {
+        let part = job.group_part()?;
+        if self.groups.is_none() && job.group().is_none() {
+            return None;
+        }
+        Some(self.groups().count(slot, job, part, comes))
     }
 
     /// Adds a ready job that belongs to no group, or takes it out.

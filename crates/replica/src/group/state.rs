@@ -123,11 +123,21 @@ impl State {
         Totals { pushed, finished, deleted, expired, ..Totals::default() }
     }
 
-    pub(crate) fn topic_settings(&self, name: &TopicName) -> Response {
+    /// The topic with this name.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is none.
+    pub(crate) fn known_topic(&self, name: &TopicName) -> Result<TopicView<'_>, ErrorReply> {
+        let unknown = "there is no such topic: it has neither a job nor a policy";
         let found = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
-        let Some(view) = found else {
-            let none = "there is no such topic: it has neither a job nor a policy";
-            return Response::Error(ErrorReply::new(ErrorCode::NotFound, none));
+        found.ok_or_else(|| ErrorReply::new(ErrorCode::NotFound, unknown))
+    }
+
+    pub(crate) fn topic_settings(&self, name: &TopicName) -> Response {
+        let view = match self.known_topic(name) {
+            Ok(view) => view,
+            Err(unknown) => return Response::Error(unknown),
         };
         let policy = self.engine.topic_policy(view.id).cloned().unwrap_or_default();
         let RetryDefaults { attempts_max, backoff } = self.engine.retry_defaults().clone();

@@ -4,9 +4,7 @@ use super::Leader;
 use crate::group::Group;
 use crate::node::Node;
 use adjourn_engine::{GroupHold, GroupView, Hold, JobView};
-use adjourn_protocol::{
-    ErrorCode, ErrorReply, GroupList, GroupPage, GroupReport, JobRef, Reason, Request, Response,
-};
+use adjourn_protocol::{ErrorReply, GroupList, GroupPage, GroupReport, JobRef, Reason, Request, Response};
 use adjourn_storage::StorageError;
 use adjourn_types::{BuryReason, Millis, Right, SessionId, TopicId, TopicName, Why};
 
@@ -111,9 +109,7 @@ fn job_view(
 }
 
 fn known(group: &Group, topic: &TopicName) -> Result<TopicId, ErrorReply> {
-    let none =
-        || ErrorReply::new(ErrorCode::NotFound, "there is no such topic: it has neither a job nor a policy");
-    group.state.engine.topic_id(topic.as_str()).ok_or_else(none)
+    group.state.known_topic(topic).map(|view| view.id)
 }
 
 /// A page of groups, by name.

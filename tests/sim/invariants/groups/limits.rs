@@ -11,7 +11,7 @@ use adjourn_types::Millis;
 use super::super::super::clients::{GROUP_LEASES_MAX, LIMITED, NO_GROUP};
 use super::Rule;
 use super::book::{Book, GroupKey, Rate, State};
-use super::log::{Event, Step};
+use super::log::Event;
 
 /// Deliveries that are compared with the next one.
 const COMPARED_MAX: usize = 30;
@@ -44,7 +44,7 @@ impl Limits {
 impl Rule for Limits {
     const NAME: &'static str = "group limits";
 
-    fn begin(&mut self, _step: &Step, book: &Book) {
+    fn begin(&mut self, book: &Book) {
         if book.is_changed(LIMITED) {
             self.delivered.clear();
         }

@@ -14,8 +14,8 @@ use super::super::seen::{Seen, When};
 use super::Invariant;
 use book::Book;
 use limits::Limits;
+use log::Event;
 pub(super) use log::GroupLog;
-use log::{Event, Step};
 use order::InOrder;
 use turns::Turns;
 
@@ -24,7 +24,7 @@ trait Rule {
     const NAME: &'static str;
 
     /// An entry begins. Its settings are in the book.
-    fn begin(&mut self, step: &Step, book: &Book);
+    fn begin(&mut self, _book: &Book) {}
 
     /// Something happens to a job, which is in the book as it was before.
     fn before(&mut self, event: &Event, book: &Book) -> Result<(), String>;
@@ -70,7 +70,7 @@ impl<R: Rule> Invariant for Follower<R> {
         for step in self.log.steps().iter().skip(self.seen) {
             self.seen += 1;
             self.book.begin(step);
-            self.rule.begin(step, &self.book);
+            self.rule.begin(&self.book);
             for event in &step.events {
                 self.rule.before(event, &self.book)?;
                 self.book.note(event);

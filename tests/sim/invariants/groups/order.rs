@@ -8,15 +8,13 @@ use adjourn_engine::JobEventKind;
 use super::super::super::clients::{IN_ORDER, NO_GROUP};
 use super::Rule;
 use super::book::{Book, State};
-use super::log::{Event, Step};
+use super::log::Event;
 
 #[derive(Debug)]
 pub(super) struct InOrder;
 
 impl Rule for InOrder {
     const NAME: &'static str = "group order";
-
-    fn begin(&mut self, _step: &Step, _book: &Book) {}
 
     fn before(&mut self, event: &Event, book: &Book) -> Result<(), String> {
         let Some(given) = book.job(event.job) else { return Ok(()) };

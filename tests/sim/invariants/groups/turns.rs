@@ -11,7 +11,7 @@ use adjourn_engine::JobEventKind;
 use super::super::super::clients::{GROUP_LEASES_MAX, IN_ORDER, LIMITED, NO_GROUP};
 use super::Rule;
 use super::book::{Book, GroupKey, State};
-use super::log::{Event, Step};
+use super::log::Event;
 
 #[derive(Debug, Default)]
 pub(super) struct Turns {
@@ -43,7 +43,7 @@ fn can_give(book: &Book, group: GroupKey) -> bool {
 impl Rule for Turns {
     const NAME: &'static str = "group turns";
 
-    fn begin(&mut self, _step: &Step, book: &Book) {
+    fn begin(&mut self, book: &Book) {
         self.passed_by.retain(|group, _| !book.is_changed(group.0));
     }
 

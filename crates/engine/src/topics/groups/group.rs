@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::hash::{Element, Kind};
 use crate::job::in_group::GroupPart;
-use crate::topics::policy::{Pace, nanos};
+use crate::topics::policy::{Pace, millis};
 use adjourn_types::{GroupPolicy, Millis, OnBury};
 
 /// A group that has a job that is ready or reserved, or settings, or that is not forgotten yet.
@@ -20,7 +20,7 @@ pub(crate) struct Group {
     /// Jobs that can be delivered, if nothing holds the group back.
     pub(super) ready: u32,
     pub(super) reserved: u32,
-    /// How many jobs it would give now: see [`Self::room`].
+    /// How many jobs it would give now: see [`Self::room`]. 0 while it is not listed.
     pub(super) deliverable: u32,
     /// Fields that most groups do not need.
     pub(super) extras: Option<Box<GroupExtras>>,
@@ -192,5 +192,5 @@ fn burst_of(policy: &GroupPolicy, per_second: u32) -> u32 {
 
 /// When a group without jobs has no rate left to remember.
 pub(super) fn forgotten_at(delivery_ns: u64) -> Option<Millis> {
-    (delivery_ns > 0).then(|| Millis(delivery_ns.div_ceil(nanos(Millis(1)))))
+    (delivery_ns > 0).then(|| millis(delivery_ns))
 }

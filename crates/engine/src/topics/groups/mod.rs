@@ -33,7 +33,7 @@ use adjourn_types::{GroupPolicy, JobId, Millis};
 use group::{Group, GroupHold, Wake, forgotten_at, pace_of};
 
 /// The number of a group in its topic.
-type GroupNumber = u32;
+pub(crate) type GroupNumber = u32;
 
 /// The jobs without a group take turns as one group. No limit holds them back, and their order is the topic's.
 pub(crate) const NO_GROUP: GroupNumber = 0;
@@ -140,29 +140,21 @@ impl Groups {
         self.set > 0
     }
 
-    /// Counts a job, and adds it to the order if it is ready. [`Self::refresh`] follows.
-    pub(crate) fn enter(&mut self, slot: Slot, job: &Job, part: GroupPart) -> GroupNumber {
+    /// Counts a job that comes or goes, in the order too if it is ready. [`Self::refresh`] follows.
+    pub(crate) fn count(&mut self, slot: Slot, job: &Job, part: GroupPart, comes: bool) -> GroupNumber {
         let number = self.number(job.group());
         if part == GroupPart::Ready && number != NO_GROUP {
             let before = self.front(number);
-            self.ready.insert((number, !job.holds_place(), rank_of(job, slot)));
+            let rank = (number, !job.holds_place(), rank_of(job, slot));
+            if comes {
+                self.ready.insert(rank);
+            } else {
+                self.ready.remove(&rank);
+            }
             self.note_front(number, before);
         }
         self.unlist(number);
-        self.all[number].count(part, true);
-        number
-    }
-
-    /// Takes a job out of the counters and the order. [`Self::refresh`] follows.
-    pub(crate) fn leave(&mut self, slot: Slot, job: &Job, part: GroupPart) -> GroupNumber {
-        let number = self.number(job.group());
-        if part == GroupPart::Ready && number != NO_GROUP {
-            let before = self.front(number);
-            self.ready.remove(&(number, !job.holds_place(), rank_of(job, slot)));
-            self.note_front(number, before);
-        }
-        self.unlist(number);
-        self.all[number].count(part, false);
+        self.all[number].count(part, comes);
         number
     }
 
@@ -276,10 +268,13 @@ impl Groups {
         }
     }
 
-    /// Changes the settings of a group.
+    /// Changes the settings of a group. Where groups mean nothing, only those that it still has.
     pub(crate) fn set(&mut self, name: &str, change: GroupChange, stamp: Millis) -> Result<(), Reject> {
         let known = self.names.get(name).copied();
         let is_set = known.is_some_and(|number| self.all[number].is_set());
+        if !self.policy.is_on() && !is_set {
+            return Err(Reject::NotFair);
+        }
         let sets = change.paused == Some(true) || change.weight.is_some_and(|weight| weight != 1);
         if self.set >= GROUPS_SET_MAX && sets && !is_set {
             return Err(Reject::GroupQuota);
@@ -453,9 +448,11 @@ impl Groups {
 
     /// Takes a group out of the sorted sets, before a change to what they are sorted by.
     fn unlist(&mut self, number: GroupNumber) {
-        let group = &self.all[number];
-        if group.deliverable > 0 && self.turns.remove(&(group.load(), group.turn, number)) {
-            self.deliverable -= u64::from(group.deliverable);
+        let group = &mut self.all[number];
+        let deliverable = std::mem::take(&mut group.deliverable);
+        if deliverable > 0 {
+            self.turns.remove(&(group.load(), group.turn, number));
+            self.deliverable -= u64::from(deliverable);
         }
         match group.extras().wakes_at {
             Some(Wake::Free(at)) => _ = self.held_by_rate.remove(&(at, number)),
@@ -473,8 +470,9 @@ impl Groups {
         self.sum = self.sum.wrapping_sub(before).wrapping_add(group.hash());
     }
 
-    /// Refreshes every group: by name, because numbers differ between replicas.
-    fn refresh_all(&mut self, stamp: Millis) {
+    /// Refreshes every group: by name, because numbers differ between replicas. Also when all jobs of a checkpoint have
+    /// entered.
+    pub(crate) fn refresh_all(&mut self, stamp: Millis) {
         self.numbers().into_iter().for_each(|number| self.refresh(number, stamp));
     }
 

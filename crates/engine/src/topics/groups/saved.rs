@@ -9,7 +9,7 @@ use super::Groups;
 use super::group::Group;
 use crate::hash::Element;
 use adjourn_types::limits::{GROUP_WEIGHT_MAX, GROUPS_SET_MAX};
-use adjourn_types::{GroupName, GroupPolicy, Millis};
+use adjourn_types::{GroupName, GroupPolicy};
 
 /// The groups of one topic in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl Groups {
         SavedGroups { next_turn: self.next_turn, none: SavedGroup::of(&self.all[super::NO_GROUP]), known }
     }
 
-    /// The saved groups, without their jobs: [`Self::restored`] follows when all jobs have entered.
+    /// The saved groups, without their jobs: [`Self::refresh_all`] follows when all jobs have entered.
     pub(crate) fn restore(saved: Option<&SavedGroups>, policy: GroupPolicy) -> Self {
         let mut groups = Self::new(policy, 0, 0);
         let Some(saved) = saved else { return groups };
@@ -99,11 +99,6 @@ impl Groups {
             groups.put(number, saved);
         }
         groups
-    }
-
-    /// All jobs have entered.
-    pub(crate) fn restored(&mut self, stamp: Millis) {
-        self.refresh_all(stamp);
     }
 
     fn put(&mut self, number: super::GroupNumber, saved: &SavedGroup) {

@@ -256,7 +256,7 @@ public final class Client implements AutoCloseable {
         return await(direct.edit(job, edit, ifVersion));
     }
 
-    /** Says why a job is not running: one reason or several, the one that counts first before the others. */
+    /** Says why a job is not running: one reason or several, the most important one first. */
     public List<Reason> why(JobRef job) {
         return await(direct.why(job));
     }
@@ -351,7 +351,7 @@ public final class Client implements AutoCloseable {
         await(direct.deleteTopic(topic));
     }
 
-    /** Says why a topic gives no job: one reason or several, the one that counts first before the others. */
+    /** Says why a topic gives no job: one reason or several, the most important one first. */
     public List<Reason> whyTopic(String topic) {
         return await(direct.whyTopic(topic));
     }
