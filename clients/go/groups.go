@@ -99,8 +99,8 @@ func (q *Client) Groups(ctx context.Context, topic, prefix string) ([]GroupState
 // Reason is one reason why a job, a topic or a group gives nothing to a consumer now.
 type Reason struct {
 	Why Why
-	// Until is when it ends; the zero time if that is not known.
-	Until time.Time
+	// Since is when it began, and Until when it ends; the zero time if that is not known.
+	Since, Until time.Time
 	// Jobs is how many jobs come first, with [WhyBehind]; how many leases there are, with [WhyTopicLeases] and [WhyGroupLeases];
 	// else 0.
 	Jobs uint64
@@ -144,7 +144,7 @@ func (q *Client) reasons(ctx context.Context, req wire.Message) ([]Reason, error
 	reasons := make([]Reason, len(answer.Reasons))
 	for i := range answer.Reasons {
 		r := &answer.Reasons[i]
-		reasons[i] = Reason{Why: Why(r.Why), Until: wallTime(r.UntilMs), Jobs: r.Jobs, Text: r.Text}
+		reasons[i] = Reason{Why: Why(r.Why), Since: wallTime(r.SinceMs), Until: wallTime(r.UntilMs), Jobs: r.Jobs, Text: r.Text}
 	}
 	return reasons, nil
 }
@@ -201,10 +201,12 @@ const (
 	WhyFinished Why = wire.WhyFinished
 	// WhyEmpty: no job is ready.
 	WhyEmpty Why = wire.WhyEmpty
+	// WhyCallBackSuspended: the destination of the topic's calls failed: calls are suspended.
+	WhyCallBackSuspended Why = wire.WhyCallBackSuspended
 )
 
 func (v Why) String() string {
 	return nameOf(v, "next", "delayed", "topic paused", "topic leases", "topic rate", "group paused", "group leases", "group rate",
 		"group reserved", "group retry", "group buried", "behind", "no consumer", "call back paused", "reserved", "buried",
-		"finished", "empty")
+		"finished", "empty", "call back suspended")
 }

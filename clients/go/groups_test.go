@@ -179,7 +179,7 @@ func TestPagesOfGroupsGoOnWhereTheAnswerSays(t *testing.T) {
 func TestReasonsAreShownAlsoThoseOfANewerServer(t *testing.T) {
 	asked := make(chan wire.Message, 3)
 	answers := []*wire.Reasons{
-		{Reasons: []wire.Reason{{Why: wire.WhyBehind, Jobs: 7, Text: "7 jobs come first"}, {Why: 99, UntilMs: 5, Text: "news"}}},
+		{Reasons: []wire.Reason{{Why: wire.WhyBehind, Jobs: 7, Text: "7 jobs come first"}, {Why: 99, SinceMs: 4, UntilMs: 5, Text: "news"}}},
 		{Reasons: []wire.Reason{{Why: wire.WhyEmpty}}},
 		{},
 	}
@@ -194,7 +194,7 @@ func TestReasonsAreShownAlsoThoseOfANewerServer(t *testing.T) {
 	})
 	q, ctx := dialScripted(t, address), testContext(t)
 	reasons := must[[]adjourn.Reason](t)(q.Why(ctx, adjourn.ByKey("t", "k")))
-	want := []adjourn.Reason{{Why: adjourn.WhyBehind, Jobs: 7, Text: "7 jobs come first"}, {Why: 99, Until: time.UnixMilli(5), Text: "news"}}
+	want := []adjourn.Reason{{Why: adjourn.WhyBehind, Jobs: 7, Text: "7 jobs come first"}, {Why: 99, Since: time.UnixMilli(4), Until: time.UnixMilli(5), Text: "news"}}
 	if !reflect.DeepEqual(reasons, want) || reasons[0].Why.String() != "behind" || reasons[1].Why.String() != "unknown" {
 		t.Errorf("%+v", reasons)
 	}
@@ -273,14 +273,14 @@ func TestWrongCallsAboutGroupsAreNotSent(t *testing.T) {
 
 // The names are those of the schema, which has underscores in place of blanks.
 func TestEveryReasonHasItsName(t *testing.T) {
-	for why := adjourn.WhyNext; why <= adjourn.WhyEmpty; why++ {
+	for why := adjourn.WhyNext; why <= adjourn.WhyCallBackSuspended; why++ {
 		if why.String() == "unknown" {
 			t.Errorf("%d has no name", why)
 		}
 	}
 	for why, name := range map[adjourn.Why]string{
 		adjourn.WhyNext: "next", adjourn.WhyTopicLeases: "topic leases", adjourn.WhyGroupReserved: "group reserved", adjourn.WhyBehind: "behind",
-		adjourn.WhyEmpty: "empty", adjourn.WhyEmpty + 1: "unknown",
+		adjourn.WhyEmpty: "empty", adjourn.WhyCallBackSuspended: "call back suspended", adjourn.WhyCallBackSuspended + 1: "unknown",
 	} {
 		if why.String() != name {
 			t.Errorf("%v instead of %s", why, name)

@@ -56,8 +56,9 @@ type JobInfo struct {
 	ReservedFirstAt time.Time
 	ReservedLastAt  time.Time
 	EditedAt        time.Time
-	// HeldBy is the session that got the last lease.
-	HeldBy uint64
+	// HeldBy says who got the last lease: the client's address, its token and its name. Only a token with the right admin for
+	// all topics sees it.
+	HeldBy string
 	// Reason is the last one given with a release or a bury.
 	Reason     string
 	FinishedAt time.Time

@@ -200,7 +200,7 @@ var calls = map[string]func(t *testing.T, ctx context.Context, q *adjourn.Client
 		q.Schedules(ctx, "t", adjourn.ScheduleFilter{})
 	},
 	"SCHEDULE_DELETE": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.DeleteSchedule(ctx, "t", "s") },
-	"SCHEDULE_PAUSE":  func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.PauseSchedule(ctx, "t", "s") },
+	"SCHEDULE_PAUSE":  func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.PauseSchedule(ctx, "t", "s", "why") },
 	"SCHEDULE_RESUME": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.ResumeSchedule(ctx, "t", "s") },
 	"SCHEDULE_RUN":    func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.RunSchedule(ctx, "t", "s") },
 }

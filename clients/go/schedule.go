@@ -75,6 +75,8 @@ type ScheduleState struct {
 	IsHeld bool
 	// Paused is why it does not fire at present.
 	Paused SchedulePause
+	// PauseNote is what the user who paused it noted.
+	PauseNote string
 	// Fired is at how many instants it pushed a job.
 	Fired uint64
 	// Running is how many of its jobs have not ended.
@@ -271,10 +273,11 @@ func templateOf(w *wire.JobTemplate) JobTemplate {
 	return template
 }
 
-func scheduleStateOf(w *wire.ScheduleState) ScheduleState {
+func scheduleStateOf(w *wire.ScheduleState, pauseNote string) ScheduleState {
 	return ScheduleState{
 		ID: w.Schedule, Version: w.Version, Next: wallTime(w.NextMs), HasCome: w.Marks&wire.ScheduleMarkCome != 0,
-		IsHeld: w.Marks&wire.ScheduleMarkHeld != 0, Paused: SchedulePause(w.Paused), Fired: w.Fired, Running: w.Running, Failures: w.Failures,
+		IsHeld: w.Marks&wire.ScheduleMarkHeld != 0, Paused: SchedulePause(w.Paused), PauseNote: pauseNote, Fired: w.Fired,
+		Running: w.Running, Failures: w.Failures,
 	}
 }
 

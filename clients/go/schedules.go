@@ -70,7 +70,7 @@ func (q *Client) Schedule(ctx context.Context, topic, name string) (*ScheduleInf
 	if err != nil {
 		return nil, err
 	}
-	info := &ScheduleInfo{ScheduleState: scheduleStateOf(&a.State), Rules: rulesOf(&a.ScheduleRules), Template: templateOf(&a.JobTemplate)}
+	info := &ScheduleInfo{ScheduleState: scheduleStateOf(&a.State, a.PauseNote), Rules: rulesOf(&a.ScheduleRules), Template: templateOf(&a.JobTemplate)}
 	for i := range a.History {
 		info.History = append(info.History, firingOf(&a.History[i]))
 	}
@@ -110,7 +110,7 @@ func (q *Client) Schedules(ctx context.Context, topic string, filter ScheduleFil
 		for i := range page.Schedules {
 			s := &page.Schedules[i]
 			all = append(all, ListedSchedule{
-				Topic: s.Topic, Name: s.Name, ScheduleState: scheduleStateOf(&s.ScheduleState), Rules: rulesOf(&s.ScheduleRules),
+				Topic: s.Topic, Name: s.Name, ScheduleState: scheduleStateOf(&s.ScheduleState, s.PauseNote), Rules: rulesOf(&s.ScheduleRules),
 			})
 		}
 		if list.After = page.After; list.After == 0 {
@@ -124,9 +124,9 @@ func (q *Client) DeleteSchedule(ctx context.Context, topic, name string) error {
 	return q.done(ctx, &wire.ScheduleDelete{Topic: topic, Name: name})
 }
 
-// PauseSchedule lets a schedule fire no more until it is resumed.
-func (q *Client) PauseSchedule(ctx context.Context, topic, name string) error {
-	return q.done(ctx, &wire.SchedulePause{Topic: topic, Name: name})
+// PauseSchedule lets a schedule fire no more until it is resumed. The note says why, for people; empty for none.
+func (q *Client) PauseSchedule(ctx context.Context, topic, name, note string) error {
+	return q.done(ctx, &wire.SchedulePause{Topic: topic, Name: name, Note: note})
 }
 
 // ResumeSchedule lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed.

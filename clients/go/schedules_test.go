@@ -81,12 +81,15 @@ func TestSchedulesAreListedPausedRunAndDeleted(t *testing.T) {
 			t.Errorf("%+v", one)
 		}
 	}
-	if err := q.PauseSchedule(ctx, "t", "z"); err != nil {
+	if err := q.PauseSchedule(ctx, "t", "z", "for now"); err != nil {
 		t.Error(err)
 	}
 	paused := func() adjourn.SchedulePause { return must[*adjourn.ScheduleInfo](t)(q.Schedule(ctx, "t", "z")).Paused }
 	if why := paused(); why != adjourn.PausedByUser {
 		t.Errorf("paused: %v", why)
+	}
+	if note := must[*adjourn.ScheduleInfo](t)(q.Schedule(ctx, "t", "z")).PauseNote; note != "for now" {
+		t.Errorf("paused with the note %q", note)
 	}
 	if err := q.ResumeSchedule(ctx, "t", "z"); err != nil {
 		t.Error(err)
@@ -136,7 +139,7 @@ func TestSchedulesAreListedByConditions(t *testing.T) {
 		must[adjourn.Scheduled](t)(q.SetSchedule(ctx, "t", name, rules, adjourn.JobTemplate{}))
 	}
 	for _, name := range []string{"a.2", "b.1"} {
-		if err := q.PauseSchedule(ctx, "t", name); err != nil {
+		if err := q.PauseSchedule(ctx, "t", name, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

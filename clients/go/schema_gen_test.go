@@ -229,6 +229,7 @@ var schemaLimits = []named{
 	{"BACKUP_READ_BYTES_MAX", 1_048_576, "BackupReadBytesMax"},
 	{"BACKUP_IDLE_MS_MAX", 600_000, "BackupIdleMsMax"},
 	{"CLIENT_NAME_BYTES_MAX", 64, "ClientNameBytesMax"},
+	{"CLIENT_BYTES_MAX", 255, "ClientBytesMax"},
 	{"TOKEN_BYTES_MAX", 256, "TokenBytesMax"},
 	{"PEER_ADDRESS_BYTES_MAX", 255, "PeerAddressBytesMax"},
 	{"BACKOFF_LIST_MAX", 32, "BackoffListMax"},

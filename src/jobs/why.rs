@@ -54,9 +54,12 @@ pub(crate) fn run(args: WhyArgs) -> Result<(), Failure> {
             if json {
                 return write_json(out, &ReasonJson::of(reason));
             }
-            let until = reason.until.map(|until| format!(" (until {})", time_text(until)));
-            let detail = plain_line(&reason.text);
-            writeln!(out, "{}: {detail}{}", reason.why.name(), until.unwrap_or_default())
+            let times = [("since", reason.since), ("until", reason.until)];
+            let times =
+                times.into_iter().filter_map(|(word, time)| Some(format!("{word} {}", time_text(time?))));
+            let times = times.collect::<Vec<_>>().join(", ");
+            let times = if times.is_empty() { times } else { format!(" ({times})") };
+            writeln!(out, "{}: {}{times}", reason.why.name(), plain_line(&reason.text))
         })
     })
 }

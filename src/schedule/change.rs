@@ -22,7 +22,7 @@ A paused schedule keeps its place: --missed says which of the times that pass me
 `adjourn schedule run` pushes a job all the same.
 
 Example:
-  adjourn schedule pause reports daily
+  adjourn schedule pause reports daily --note 'until the books are closed'
   adjourn schedule pause reports --prefix tenant-7.
   adjourn schedule pause reports --all";
 
@@ -70,34 +70,45 @@ pub(crate) struct WhichArgs {
     server: ServerArgs,
 }
 
+/// The schedules to pause, and why.
+#[derive(Debug, Args)]
+pub(crate) struct PauseArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    note: String,
+}
+
 /// Runs `adjourn schedule delete`.
 pub(super) fn delete(args: &WhichArgs) -> Result<(), Failure> {
-    change(args, ScheduleChange::Delete)
+    change(args, ScheduleChange::Delete, "")
 }
 
 /// Runs `adjourn schedule pause`.
-pub(super) fn pause(args: &WhichArgs) -> Result<(), Failure> {
-    change(args, ScheduleChange::Pause)
+pub(super) fn pause(args: &PauseArgs) -> Result<(), Failure> {
+    change(&args.which, ScheduleChange::Pause, &args.note)
 }
 
 /// Runs `adjourn schedule resume`.
 pub(super) fn resume(args: &WhichArgs) -> Result<(), Failure> {
-    change(args, ScheduleChange::Resume)
+    change(args, ScheduleChange::Resume, "")
 }
 
-fn change(args: &WhichArgs, change: ScheduleChange) -> Result<(), Failure> {
+fn change(args: &WhichArgs, change: ScheduleChange, note: &str) -> Result<(), Failure> {
     let WhichArgs { topic, name, prefix, all: _, server } = args;
     if let Some(name) = name {
         return server
-            .with_client(Session::None, async |client| carry_out(client, change, topic, name).await);
+            .with_client(Session::None, async |client| carry_out(client, change, topic, name, note).await);
     }
     let prefix = prefix.clone().unwrap_or_default();
     let conditions = ScheduleConditions { prefix, ..ScheduleConditions::default() };
     let mut changed = 0;
     let ended = server.with_client(Session::None, async |client| {
         let all = client.schedules(topic, &conditions).await?;
-        for schedule in all.iter().filter(|schedule| change.changes(schedule.state.paused)) {
-            match carry_out(client, change, topic, &schedule.name).await {
+        for schedule in all.iter().filter(|schedule| change.changes(schedule.state.paused, !note.is_empty()))
+        {
+            match carry_out(client, change, topic, &schedule.name, note).await {
                 Ok(()) => changed += 1,
                 // Somebody else has deleted it.
                 Err(error) if error.code() == Some(ErrorCode::NotFound) => {}
@@ -128,10 +139,11 @@ async fn carry_out(
     change: ScheduleChange,
     topic: &TopicName,
     name: &str,
+    note: &str,
 ) -> Result<(), ClientError> {
     match change {
         ScheduleChange::Delete => client.delete_schedule(topic, name).await,
-        ScheduleChange::Pause => client.pause_schedule(topic, name).await,
+        ScheduleChange::Pause => client.pause_schedule(topic, name, note).await,
         ScheduleChange::Resume => client.resume_schedule(topic, name).await,
     }
 }

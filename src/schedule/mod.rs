@@ -15,7 +15,7 @@ use clap::Subcommand;
 use super::exit::Failure;
 use apply::ApplyArgs;
 use backfill::BackfillArgs;
-use change::{NamedArgs, WhichArgs};
+use change::{NamedArgs, PauseArgs, WhichArgs};
 use next::NextArgs;
 use set::SetArgs;
 use show::{ListArgs, ShowArgs};
@@ -45,7 +45,7 @@ pub(super) enum ScheduleCommand {
     Delete(WhichArgs),
     /// Let a schedule, or many, fire no more until they are resumed
     #[command(after_help = change::PAUSE_EXAMPLE, override_usage = "adjourn schedule pause [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
-    Pause(WhichArgs),
+    Pause(PauseArgs),
     /// Let a paused schedule, or many, fire again
     #[command(after_help = change::RESUME_EXAMPLE, override_usage = "adjourn schedule resume [OPTIONS] <TOPIC> <NAME|--prefix <PREFIX>|--all>")]
     Resume(WhichArgs),

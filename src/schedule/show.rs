@@ -110,7 +110,7 @@ pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
 
 /// Where a schedule stands, in a line.
 fn standing(report: &ScheduleReport) -> String {
-    let ScheduleReport { state, rules, .. } = report;
+    let ScheduleReport { state, pause_note, rules, .. } = report;
     let ScheduleState { version, next, fired, running, failures, .. } = state;
     let next = next.map_or_else(|| "no next time".to_owned(), |next| format!("next {}", local(rules, next)));
     let mut parts = vec![format!("version {version}"), next];
@@ -120,7 +120,8 @@ fn standing(report: &ScheduleReport) -> String {
         parts.push("which has come".to_owned());
     }
     parts.extend(state.paused.map(|by| match by {
-        PausedBy::User => "paused".to_owned(),
+        PausedBy::User if pause_note.is_empty() => "paused".to_owned(),
+        PausedBy::User => format!("paused: {}", plain_line(pause_note)),
         PausedBy::Failures => "paused because its jobs failed".to_owned(),
     }));
     parts.push(format!("fired {fired}, running {running}, failures in a row {failures}"));
@@ -179,11 +180,12 @@ fn table(listed: &[ListedSchedule]) -> String {
 }
 
 fn row(listed: &ListedSchedule) -> [String; COLUMNS] {
-    let ListedSchedule { state, rules, name, .. } = listed;
+    let ListedSchedule { state, pause_note, rules, name, .. } = listed;
     let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { shortened(text) };
     let paused = match state.paused {
         None => "-",
-        Some(PausedBy::User) => "user",
+        Some(PausedBy::User) if pause_note.is_empty() => "user",
+        Some(PausedBy::User) => pause_note,
         Some(PausedBy::Failures) => "failures",
     };
     [
@@ -191,7 +193,7 @@ fn row(listed: &ListedSchedule) -> [String; COLUMNS] {
         shortened(&rules.when),
         if rules.zone.is_empty() { "UTC".to_owned() } else { rules.zone.clone() },
         state.next.map_or_else(|| "-".to_owned(), time_text),
-        paused.to_owned(),
+        shortened(paused),
         state.running.to_string(),
         state.fired.to_string(),
         or_dash(&rules.note),
@@ -225,6 +227,7 @@ mod tests {
         let standing = |state, zone| {
             standing(&ScheduleReport {
                 state,
+                pause_note: String::new(),
                 rules: rules(zone),
                 template: JobTemplate::default(),
                 history: Vec::new(),
@@ -268,7 +271,8 @@ TIME                              FIRED OR SKIPPED  JOB  TIMES                  
     fn nothing_in_a_schedule_begins_a_line_of_the_list() {
         let rules = ScheduleRules { note: "a\nb".to_owned(), ..rules("") };
         let topic = "reports".parse().expect("a topic");
-        let listed = ListedSchedule { state: STATE, rules, topic, name: "daily\n".to_owned() };
+        let (name, pause_note) = ("daily\n".to_owned(), String::new());
+        let listed = ListedSchedule { state: STATE, pause_note, rules, topic, name };
         let text = table(&[listed]);
         let cells: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
         let next = "2026-01-01T00:00:00.000Z";

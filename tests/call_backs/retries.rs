@@ -153,3 +153,19 @@ fn a_condition_judges_whole_replies_alone() {
     assert_eq!((&waiting["state"], &waiting["attempts"]), (&json!("delayed"), &json!(1)));
     done(&mut web, by_status);
 }
+
+#[test]
+fn why_says_until_when_calls_to_a_failed_destination_are_suspended() {
+    let (site, receiver) = (site(), Receiver::always(Answer::Reply(503, "", "")));
+    let mut web = site.web();
+    set(&mut web, "t", &json!({"call_back": receiver.url("/"), "backoff": "1h"}));
+    push(&mut web, "t", &json!({}));
+    receiver.call();
+    let next = push(&mut web, "t", &json!({}));
+    wait_for("the reason", || {
+        let why = web.get(&format!("/v1/jobs/{next}/why")).json();
+        let reasons = why["reasons"].as_array().expect("a list");
+        let suspended = reasons.iter().find(|reason| reason["why"] == json!("call_back_suspended"))?;
+        suspended["until"].is_string().then_some(())
+    });
+}

@@ -73,11 +73,17 @@ fn why_names_a_job_or_a_topic() {
         lines(text).iter().map(|reason| reason["why"].as_str().expect("a name").to_owned()).collect()
     };
     assert_eq!(names(&rig.ok(&["why", "1", "--json"])), ["topic_paused", "no_consumer"]);
+    let text = rig.ok(&["why", "1"]);
+    assert!(
+        text.contains(": 127.0.0.1:") && text.contains(" paused the topic: resume it (since 20"),
+        "{text}"
+    );
     rig.ok(&["resume", "t"]);
     assert_eq!(names(&rig.ok(&["why", "--topic", "t", "--json"])), ["no_consumer"]);
     let job = rig.json(&["reserve", "t"]);
     let text = rig.ok(&["why", "1"]);
-    assert!(text.starts_with("reserved: ") && text.contains("(until 20"), "{text}");
+    assert!(text.starts_with("reserved: ") && text.contains(" has it (since 20"), "{text}");
+    assert!(text.contains(", until 20"), "{text}");
     rig.ok(&["bury", job["lease"].as_str().expect("a lease"), "--reason", "no address"]);
     let text = rig.ok(&["why", "1"]);
     assert_eq!(text, "buried: a consumer buried it: kick it, or delete it; the last reason: no address\n");

@@ -81,6 +81,11 @@ fn a_schedule_is_run_paused_and_deleted() {
     ok(&rig, &[&YEARLY[..], &["--body", "by hand"]].concat());
     ok(&rig, &["pause", "reports", "yearly"]);
     assert!(ok(&rig, &["show", "reports", "yearly"]).contains(", paused, fired 0"));
+    ok(&rig, &["pause", "reports", "yearly", "--note", "until the books are closed"]);
+    let noted = "paused: until the books are closed, fired 0";
+    assert!(ok(&rig, &["show", "reports", "yearly"]).contains(noted));
+    assert!(ok(&rig, &["list", "reports"]).contains("until the books are closed"));
+    fails(&rig, &["pause", "reports", "yearly", "--note", &"x".repeat(1025)], 1, "note of 1025 bytes");
     let job = ok(&rig, &["run", "reports", "yearly"]);
     let leased = rig.json(&["reserve", "reports", "--wait", "30s"]);
     assert_eq!((leased["id"].to_string(), &leased["body"]), (job.trim().to_owned(), &json!("by hand")));
@@ -93,7 +98,8 @@ fn a_schedule_is_run_paused_and_deleted() {
     assert!(text.lines().last().is_some_and(|line| line.ends_with("finished")), "{text}");
 
     ok(&rig, &["resume", "reports", "yearly"]);
-    assert_eq!(show(&rig, "yearly")["paused"], Value::Null);
+    let shown = show(&rig, "yearly");
+    assert_eq!((&shown["paused"], &shown["pause_note"]), (&Value::Null, &Value::Null));
     ok(&rig, &["delete", "reports", "yearly"]);
     for command in ["show", "delete", "pause", "resume", "run"] {
         fails(&rig, &[command, "reports", "yearly"], 3, "has no schedule of this name");

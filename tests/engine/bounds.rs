@@ -41,7 +41,7 @@ impl Queue {
     }
 
     fn open(&mut self) -> Result<SessionId, Reject> {
-        match self.one(Command::SessionOpen { secret: SECRET, leases_outlive: false }) {
+        match self.one(Command::SessionOpen { secret: SECRET, leases_outlive: false, client: "" }) {
             Outcome::Session { session } => Ok(session),
             Outcome::Rejected(reject) => Err(reject),
             other => panic!("{other:?}"),
@@ -52,7 +52,7 @@ impl Queue {
     fn open_many(&mut self, count: usize) -> u64 {
         let first = self.open().expect("there is room").0;
         for batch in (1..count).collect::<Vec<_>>().chunks(BATCH) {
-            let open = Command::SessionOpen { secret: SECRET, leases_outlive: false };
+            let open = Command::SessionOpen { secret: SECRET, leases_outlive: false, client: "" };
             self.apply(batch.iter().map(|_| open.clone()).collect());
         }
         first
@@ -207,7 +207,7 @@ fn delete(queue: &mut Queue, job: JobId) {
 }
 
 fn pause(topic: &str, paused: bool) -> Command<'_> {
-    Command::TopicPause { topic, paused }
+    Command::TopicPause { topic, paused, by: "" }
 }
 
 #[test]

@@ -61,6 +61,7 @@ impl Written {
             "open" => Command::SessionOpen {
                 secret: SessionSecret([5; 16]),
                 leases_outlive: self.words.first().is_some_and(|word| word == "outlive"),
+                client: "",
             },
             "resume" => {
                 let secret = SessionSecret([self.number("secret").map_or(5, |_| 9); 16]);
@@ -101,8 +102,8 @@ impl Written {
             },
             "kick" => Command::Kick { job: self.select() },
             "policy" => Command::TopicPolicy { topic: self.word(0), change: &self.attributes },
-            "pause" => Command::TopicPause { topic: self.word(0), paused: true },
-            "unpause" => Command::TopicPause { topic: self.word(0), paused: false },
+            "pause" => Command::TopicPause { topic: self.word(0), paused: true, by: "" },
+            "unpause" => Command::TopicPause { topic: self.word(0), paused: false, by: "" },
             "deletetopic" => Command::TopicDelete { topic: self.word(0) },
             _ => self.about_schedule(),
         }
@@ -136,8 +137,8 @@ impl Written {
                 firings: self.firings(),
                 template: JobTemplate { attributes: &self.attributes, body: self.body() },
             },
-            "stop" => Command::SchedulePause { schedule: self.schedule(), paused: true },
-            "go" => Command::SchedulePause { schedule: self.schedule(), paused: false },
+            "stop" => Command::SchedulePause { schedule: self.schedule(), paused: true, note: "" },
+            "go" => Command::SchedulePause { schedule: self.schedule(), paused: false, note: "" },
             "group" => Command::GroupSet {
                 topic: self.word(0),
                 group: self.word(1),
@@ -553,7 +554,7 @@ fn tell_group(view: &GroupView<'_>) -> String {
 }
 
 fn tell_topic(view: &TopicView<'_>) -> String {
-    let paused = if view.paused { " paused" } else { "" };
+    let paused = if view.paused.is_some() { " paused" } else { "" };
     let since = view.ready_since.map(|since| format!(" ready_since={since}")).unwrap_or_default();
     format!(
         "{}{paused} delayed={} ready={} reserved={} buried={} pushed={} finished={} deleted={} expired={}{since}",

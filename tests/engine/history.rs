@@ -16,6 +16,8 @@ use crate::storage::formats::frozen;
 
 const SECRET: SessionSecret = SessionSecret([3; 16]);
 const SESSION: SessionId = SessionId(1);
+/// Who opened it.
+const CLIENT: &str = "10.0.0.7:5000, token mail, \"mailer\"";
 const HOUR_MS: u64 = 3_600_000;
 const START: u64 = 1_790_000_000_000;
 
@@ -31,7 +33,7 @@ impl Queue {
         let mut queue = Self { engine: Engine::new(GroupId(0)), bodies: KeptBodies::default(), stamp: START };
         queue.one(Command::Genesis { key_secret: [1; 16] });
         queue.one(Command::ClockOffset { offset_ms: 5 });
-        let opened = queue.one(Command::SessionOpen { secret: SECRET, leases_outlive: true });
+        let opened = queue.one(Command::SessionOpen { secret: SECRET, leases_outlive: true, client: CLIENT });
         assert_eq!(opened, Outcome::Session { session: SESSION });
         queue
     }
@@ -134,7 +136,7 @@ fn a_job_remembers_its_past() {
 
     let lease = queue.at(20).reserve();
     (expected.reserved_first, expected.reserved_last) = (Some(wall(20)), Some(wall(20)));
-    expected.held_by = Some(SESSION);
+    expected.held_by = Some(CLIENT.to_owned());
     assert_eq!(queue.history(1), expected);
 
     queue.at(30).release(lease, 0, "the shop does not answer");
@@ -188,6 +190,32 @@ fn a_reason_takes_memory_once_it_is_there() {
         queue.one(Command::Delete { job: JobSelect::Id(JobId(id)) });
     }
     assert!(queue.engine.memory_bytes() < before + 100 * 300, "it is given back");
+}
+
+#[test]
+fn the_rate_of_a_group_is_the_same_after_a_restart() {
+    let mut queue = Queue::new();
+    let mut set = PolicyChange::default();
+    (set.set.groups.fair, set.set.groups.per_second_max) = (true, Some(2));
+    queue.one(Command::TopicPolicy { topic: "orders", change: &set.encode() });
+    let attributes = AttributesBuilder::default().group("tenant-7").build().expect("built");
+    let job = NewJob { attributes: attributes.as_bytes(), ..new_job() };
+    for sequence in 1..=2 {
+        let (topic, jobs) = ("orders", vec![job]);
+        queue.one(Command::Push { session: SESSION, sequence, topic, jobs });
+    }
+    let lease = queue.reserve();
+    // Held for longer than its rate lasts: while there is a job, the rate is not forgotten.
+    let mut queue = queue.restored();
+    queue.at(5_000).one(Command::ClockOffset { offset_ms: 5 });
+    let mut queue = queue.restored();
+    queue.one(Command::Finish { leases: vec![lease] });
+    let lease = queue.reserve();
+    let mut queue = queue.restored();
+    queue.at(5_001);
+    queue.one(Command::Finish { leases: vec![lease] });
+    queue.at(60_000).one(Command::ClockOffset { offset_ms: 5 });
+    queue.restored();
 }
 
 #[test]
@@ -266,7 +294,7 @@ fn the_state_in_its_format() {
     let mut set = PolicyChange::default();
     set.set.per_second_max = Some(7);
     queue.one(Command::TopicPolicy { topic: "mails", change: &set.encode() });
-    queue.one(Command::TopicPause { topic: "mails", paused: true });
+    queue.one(Command::TopicPause { topic: "mails", paused: true, by: "ops" });
     let attributes = AttributesBuilder::default().dedupe_retention(HOUR_MS).attempts_max(3).build();
     let attributes = attributes.expect("built");
     let job = NewJob { key: Some(b"17"), attributes: attributes.as_bytes(), ..new_job() };

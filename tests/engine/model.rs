@@ -203,7 +203,7 @@ impl Both {
             let view = TopicView {
                 id,
                 name: &name,
-                paused: topic.paused,
+                paused: topic.paused.as_ref(),
                 delayed: count(number, |state| matches!(state, State::Delayed)),
                 ready: count(number, |state| matches!(state, State::Ready { .. })),
                 reserved: count(number, |state| matches!(state, State::Reserved { .. })),
@@ -222,7 +222,7 @@ impl Both {
             let available = self.engine.available(id, 0, now);
             assert!(available <= ready, "{available} of {ready}");
             assert_eq!(available > 0, next.is_some(), "{topic:?}");
-            assert!(topic.rule.is_there() || topic.paused || available == ready);
+            assert!(topic.rule.is_there() || topic.paused.is_some() || available == ready);
             assert_eq!(self.engine.topic_bytes(id), self.model.bytes(number));
             let policy = Some(&topic.rule.policy).filter(|_| topic.rule.is_there());
             assert_eq!(self.engine.topic_policy(id), policy);
@@ -422,9 +422,9 @@ fn extreme_values_do_no_harm() {
     for stamp in [0, 1, 1 << 40, u64::MAX - 1, u64::MAX] {
         for offset_ms in [i64::MIN, -1, 0, i64::MAX] {
             let secret = SessionSecret::default();
-            let mut commands = vec![Command::SessionOpen { secret, leases_outlive: false }];
+            let mut commands = vec![Command::SessionOpen { secret, leases_outlive: false, client: "" }];
             commands.push(Command::ClockOffset { offset_ms });
-            commands.push(Command::TopicPause { topic: " no topic ", paused: true });
+            commands.push(Command::TopicPause { topic: " no topic ", paused: true, by: "" });
             for due in &whens {
                 commands.push(push(1, *due, &[]));
                 commands.push(push(0, *due, &[9, 0, 255, 255, 1]));

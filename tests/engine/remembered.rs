@@ -24,7 +24,7 @@ impl Queue {
     fn new() -> Self {
         let mut queue = Self { engine: Engine::new(GroupId(0)), bodies: KeptBodies::default(), stamp: START };
         queue.one(Command::Genesis { key_secret: [1; 16] });
-        queue.one(Command::SessionOpen { secret: SessionSecret([3; 16]), leases_outlive: true });
+        queue.one(Command::SessionOpen { secret: SessionSecret([3; 16]), leases_outlive: true, client: "" });
         queue
     }
 

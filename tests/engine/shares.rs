@@ -25,7 +25,7 @@ impl Queue {
         let mut queue = Self { engine, bodies, session: SessionId(0) };
         queue.one(Command::Genesis { key_secret: [1; 16] });
         queue.one(Command::FeatureLevel { level: FEATURE_LEVEL });
-        let open = Command::SessionOpen { secret: SessionSecret([3; 16]), leases_outlive: false };
+        let open = Command::SessionOpen { secret: SessionSecret([3; 16]), leases_outlive: false, client: "" };
         let Outcome::Session { session } = queue.one(open) else { panic!("no session") };
         queue.session = session;
         queue

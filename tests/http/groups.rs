@@ -94,3 +94,34 @@ fn groups_need_settings_and_the_right_to_manage() {
     assert_eq!(reader.get(GROUPS).json()["groups"][0]["weight"], json!(2));
     assert_eq!(names(&reader.get(&format!("/v1/jobs/{job}/why")).json()), ["no_consumer"]);
 }
+
+#[test]
+fn only_an_operator_learns_who_has_a_job_and_who_paused_a_topic() {
+    let grants: [&[&str]; 2] = [&["--allow", "admin,push,consume,manage,read"], &["--allow", "read"]];
+    let (site, [admin, reader]) = site_with_tokens(grants);
+    let (mut web, mut reader) = (site.web().with_token(&admin), site.web().with_token(&reader));
+    let job = push(&mut web, "a1", "ann");
+    let reserved = web.post("/v1/reserve", &json!({"topics": ["imports"]}));
+    assert_eq!(reserved.json()["jobs"][0]["id"], job, "{reserved}");
+    assert_eq!(web.ask("POST", "/v1/topics/imports/pause", None).status, 204);
+    let (of_job, of_topic) = (format!("/v1/jobs/{job}/why"), "/v1/topics/imports/why");
+    let first = |web: &mut Web, path: &str| web.get(path).json()["reasons"][0].clone();
+    let (held, paused) = (first(&mut web, &of_job), first(&mut web, of_topic));
+    for reason in [&held, &paused] {
+        let text = reason["detail"].as_str().expect("a text");
+        assert!(text.contains("http") && text.contains(", token "), "{text}");
+        assert!(reason["since"].is_string(), "{reason}");
+    }
+    let shown = web.get(&format!("/v1/jobs/{job}")).json();
+    let listed = web.get("/v1/jobs?topic=imports").json();
+    for job in [&shown, &listed["jobs"][0]] {
+        assert!(job["held_by"].as_str().expect("a holder").contains("http, token "), "{job}");
+    }
+    assert_eq!(first(&mut reader, &of_job)["detail"], json!("a client has it"));
+    assert_eq!(first(&mut reader, of_topic)["detail"], json!("the topic is paused: resume it"));
+    let shown = reader.get(&format!("/v1/jobs/{job}")).json();
+    let listed = reader.get("/v1/jobs?topic=imports").json();
+    for job in [&shown, &listed["jobs"][0]] {
+        assert!(job["held_by"].is_null() && job["reserved_last"].is_string(), "{job}");
+    }
+}

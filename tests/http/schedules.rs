@@ -126,6 +126,10 @@ fn schedules_are_run_paused_resumed_and_deleted() {
     let path = "/v1/topics/reports/schedules/a%2Fb";
     let post = |web: &mut Web, action: &str| web.ask("POST", &format!("{path}/{action}"), None);
     assert_eq!(put(&mut web, path, &json!({"when": "@every 1h", "job": {"body": "x"}})).status, 201);
+    let (noted, long) = (json!({"note": "for now"}), json!({"note": "x".repeat(1025)}));
+    assert_eq!(web.post(&format!("{path}/pause"), &long).refusal(), (400, "MALFORMED".to_owned()));
+    assert_eq!(web.post(&format!("{path}/pause"), &noted).status, 204);
+    assert_eq!(web.get(path).json()["pause_note"], json!("for now"));
     assert_eq!(post(&mut web, "pause").status, 204);
     advance(&mut web, "1h");
     let shown = web.get(path).json();
@@ -293,7 +297,9 @@ fn many_schedules_are_changed_in_steps() {
     let mut dry_run = tenant("pause");
     dry_run["dry_run"] = json!(true);
     assert_eq!(change(&dry_run), [3, 3, 0]);
-    assert_eq!(change(&tenant("pause")), [3, 3, 0]);
+    let mut noted = tenant("pause");
+    noted["note"] = json!("moving");
+    assert_eq!(change(&noted), [3, 3, 0]);
     assert_eq!(change(&tenant("pause")), [3, 0, 3], "they are paused already");
     assert_eq!(change(&json!({"change": "resume", "topic": "t", "all": true})), [4, 3, 1]);
     let soon = json!({"change": "delete", "topic": "t", "filter": {"next_before_ms": 0}});

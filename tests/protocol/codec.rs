@@ -5,6 +5,7 @@
 //! the schema, and not only with itself.
 
 mod kind;
+#[rustfmt::skip]
 mod messages;
 mod payload;
 mod rules;

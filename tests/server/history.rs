@@ -59,7 +59,8 @@ fn a_job_shows_what_happened_to_it() {
     let leases = vec![lease];
     let first = report(&mut client, id).history;
     assert!(first.reserved_first >= pushed && first.reserved_first == first.reserved_last, "{first:?}");
-    assert!(first.held_by.is_some());
+    let held_by = first.held_by.as_deref().expect("a holder");
+    assert!(held_by.starts_with("127.0.0.1:"), "{held_by}");
     let long = Some("x".repeat(REASON_BYTES_MAX + 1));
     for request in [
         Request::Bury { leases: leases.clone(), reason: long.clone() },

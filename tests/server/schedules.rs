@@ -251,7 +251,10 @@ fn missed_instants_are_fired_as_the_rules_say() {
         let (.., next) = is_set(&mut client, set("late", rules));
         let first = next.expect("an instant");
         let (topic, name) = named("late");
-        assert_eq!(client.ask(Request::SchedulePause { topic, name }), Response::Done);
+        assert_eq!(
+            client.ask(Request::SchedulePause { topic, name, note: Some("why".to_owned()) }),
+            Response::Done
+        );
         let now = advance(&mut client, 55 * MINUTE);
         assert_eq!(
             (reserved(&mut client).len(), show(&mut client, "late").state.paused),
@@ -351,7 +354,8 @@ fn schedules_are_listed_by_name_pause_and_next_instant() {
     }
     let yearly = ScheduleRules { when: "@yearly".to_owned(), ..every_minute() };
     let (_, _, next) = is_set(&mut client, set("tenant-1.c", yearly));
-    let pause = Request::SchedulePause { topic: topic("reports"), name: "tenant-1.b".to_owned() };
+    let name = "tenant-1.b".to_owned();
+    let pause = Request::SchedulePause { topic: topic("reports"), name, note: None };
     assert_eq!(client.ask(pause), Response::Done);
     let first = ScheduleConditions { prefix: "tenant-1.".to_owned(), ..ScheduleConditions::default() };
     let mut listed = |conditions: &ScheduleConditions| {

@@ -136,7 +136,7 @@ fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
     let mut commands = vec![
         Command::Genesis { key_secret: [0x3c; 16] },
         Command::ClockOffset { offset_ms: -86_400_000 },
-        Command::SessionOpen { secret, leases_outlive: true },
+        Command::SessionOpen { secret, leases_outlive: true, client: "10.0.0.7:5000, \"mailer\"" },
         Command::SessionResume { session, secret },
         Command::SessionLapse { session },
         Command::SessionClose { session },
@@ -149,7 +149,7 @@ fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
             topic,
             jobs: new_jobs(attributes),
         },
-        Command::TopicPause { topic, paused: true },
+        Command::TopicPause { topic, paused: true, by: "ops" },
         Command::TopicPolicy { topic, change: &[1, 0, 0, 0] },
         Command::TopicDelete { topic },
         Command::SkipIds { floor: 3_476_000_000_000_000 },
@@ -289,7 +289,7 @@ fn of_schedules() -> Vec<Command<'static>> {
         fire(Some(tick), vec![firing, NewFiring { key: None, ..firing }]),
         fire(Some(Tick { skipped: None, next: None, left: None, ..tick }), Vec::new()),
         fire(None, vec![firing]),
-        Command::SchedulePause { schedule, paused: true },
+        Command::SchedulePause { schedule, paused: true, note: "why" },
         Command::ScheduleDelete { schedule },
     ]
 }

@@ -157,6 +157,8 @@ const (
 	BackupIdleMsMax = 600_000
 	// ClientNameBytesMax: client_name in HELLO.
 	ClientNameBytesMax = 64
+	// ClientBytesMax: held_by: what is known of who a client is.
+	ClientBytesMax = 255
 	// TokenBytesMax: token in HELLO.
 	TokenBytesMax = 256
 	// PeerAddressBytesMax: address of a node in CLUSTER_ADD.

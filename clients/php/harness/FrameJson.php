@@ -247,6 +247,7 @@ final class FrameJson
             Opcode::SchedulePause => [
                 'topic' => $j['topic'] ?? '',
                 'name' => $j['name'] ?? '',
+                'note' => $j['note'] ?? '',
             ],
             Opcode::ScheduleResume => [
                 'topic' => $j['topic'] ?? '',
@@ -315,7 +316,7 @@ final class FrameJson
                 'reserved_first_ms' => U64::parse($j['reserved_first_ms'] ?? '0'),
                 'reserved_last_ms' => U64::parse($j['reserved_last_ms'] ?? '0'),
                 'edited_ms' => U64::parse($j['edited_ms'] ?? '0'),
-                'held_by' => U64::parse($j['held_by'] ?? '0'),
+                'held_by' => $j['held_by'] ?? '',
                 'reason' => $j['reason'] ?? '',
                 'finished_ms' => U64::parse($j['finished_ms'] ?? '0'),
                 'version' => U64::parse($j['version'] ?? '0'),
@@ -400,6 +401,7 @@ final class FrameJson
             ],
             Opcode::Schedule => [
                 'state' => self::scheduleStateIn($j['state'] ?? []),
+                'pause_note' => $j['pause_note'] ?? '',
                 'origin_ms' => U64::parse($j['origin_ms'] ?? '0'),
                 'start_ms' => U64::parse($j['start_ms'] ?? '0'),
                 'end_ms' => U64::parse($j['end_ms'] ?? '0'),
@@ -666,6 +668,7 @@ final class FrameJson
             Opcode::SchedulePause => [
                 'topic' => $f['topic'],
                 'name' => $f['name'],
+                'note' => $f['note'],
             ],
             Opcode::ScheduleResume => [
                 'topic' => $f['topic'],
@@ -734,7 +737,7 @@ final class FrameJson
                 'reserved_first_ms' => U64::toString($f['reserved_first_ms']),
                 'reserved_last_ms' => U64::toString($f['reserved_last_ms']),
                 'edited_ms' => U64::toString($f['edited_ms']),
-                'held_by' => U64::toString($f['held_by']),
+                'held_by' => $f['held_by'],
                 'reason' => $f['reason'],
                 'finished_ms' => U64::toString($f['finished_ms']),
                 'version' => U64::toString($f['version']),
@@ -819,6 +822,7 @@ final class FrameJson
             ],
             Opcode::Schedule => [
                 'state' => self::scheduleStateOut($f['state']),
+                'pause_note' => $f['pause_note'],
                 'origin_ms' => U64::toString($f['origin_ms']),
                 'start_ms' => U64::toString($f['start_ms']),
                 'end_ms' => U64::toString($f['end_ms']),
@@ -1111,7 +1115,7 @@ final class FrameJson
             'reserved_first_ms' => U64::parse($j['reserved_first_ms'] ?? '0'),
             'reserved_last_ms' => U64::parse($j['reserved_last_ms'] ?? '0'),
             'edited_ms' => U64::parse($j['edited_ms'] ?? '0'),
-            'held_by' => U64::parse($j['held_by'] ?? '0'),
+            'held_by' => $j['held_by'] ?? '',
             'reason' => $j['reason'] ?? '',
         ];
     }
@@ -1136,7 +1140,7 @@ final class FrameJson
             'reserved_first_ms' => U64::toString($f['reserved_first_ms']),
             'reserved_last_ms' => U64::toString($f['reserved_last_ms']),
             'edited_ms' => U64::toString($f['edited_ms']),
-            'held_by' => U64::toString($f['held_by']),
+            'held_by' => $f['held_by'],
             'reason' => $f['reason'],
         ];
     }
@@ -1347,6 +1351,7 @@ final class FrameJson
     {
         return [
             'why' => $j['why'] ?? 0,
+            'since_ms' => U64::parse($j['since_ms'] ?? '0'),
             'until_ms' => U64::parse($j['until_ms'] ?? '0'),
             'jobs' => U64::parse($j['jobs'] ?? '0'),
             'text' => $j['text'] ?? '',
@@ -1357,6 +1362,7 @@ final class FrameJson
     {
         return [
             'why' => $f['why'],
+            'since_ms' => U64::toString($f['since_ms']),
             'until_ms' => U64::toString($f['until_ms']),
             'jobs' => U64::toString($f['jobs']),
             'text' => $f['text'],
@@ -1443,6 +1449,7 @@ final class FrameJson
             'note' => $j['note'] ?? '',
             'topic' => $j['topic'] ?? '',
             'name' => $j['name'] ?? '',
+            'pause_note' => $j['pause_note'] ?? '',
         ];
     }
 
@@ -1474,6 +1481,7 @@ final class FrameJson
             'note' => $f['note'],
             'topic' => $f['topic'],
             'name' => $f['name'],
+            'pause_note' => $f['pause_note'],
         ];
     }
 

@@ -61,7 +61,7 @@ trait ScheduleCommands
 
     private function do_schedule_pause(array $c): array
     {
-        $this->client($c)->pauseSchedule($c['topic'], $c['name']);
+        $this->client($c)->pauseSchedule($c['topic'], $c['name'], $c['note'] ?? '');
 
         return [];
     }
@@ -90,6 +90,7 @@ trait ScheduleCommands
         return [
             'version' => $state->version, 'when' => $rules->when,
             'paused' => $state->paused === null ? null : self::choiceName($state->paused),
+            'pause_note' => $state->pauseNote,
             'next_ms' => U64::toString($state->nextMs ?? 0),
         ];
     }

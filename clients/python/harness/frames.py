@@ -690,7 +690,7 @@ def _listed_json(one: JobReport) -> Json:
         "reserved_first_ms": str(one.reserved_first_ms),
         "reserved_last_ms": str(one.reserved_last_ms),
         "edited_ms": str(one.edited_ms),
-        "held_by": str(one.held_by),
+        "held_by": one.held_by,
         "reason": one.reason,
     }
 
@@ -713,7 +713,7 @@ def _listed_of(found: Json) -> JobReport:
     reserved_first_ms = int(found.get("reserved_first_ms", 0))
     reserved_last_ms = int(found.get("reserved_last_ms", 0))
     edited_ms = int(found.get("edited_ms", 0))
-    held_by = int(found.get("held_by", 0))
+    held_by = found.get("held_by", "")
     reason = found.get("reason", "")
     return JobReport(
         id=job,
@@ -953,6 +953,7 @@ def _group_state_of(found: Json) -> GroupState:
 def _reason_json(one: Reason) -> Json:
     return {
         "why": one.why,
+        "since_ms": str(one.since_ms),
         "until_ms": str(one.until_ms),
         "jobs": str(one.jobs),
         "text": one.text,
@@ -961,10 +962,11 @@ def _reason_json(one: Reason) -> Json:
 
 def _reason_of(found: Json) -> Reason:
     why = int(found.get("why", 0))
+    since_ms = int(found.get("since_ms", 0))
     until_ms = int(found.get("until_ms", 0))
     jobs = int(found.get("jobs", 0))
     text_ = found.get("text", "")
-    return Reason(HOLD_REASONS.get(why, why), until_ms, jobs, text_)
+    return Reason(HOLD_REASONS.get(why, why), since_ms, until_ms, jobs, text_)
 
 
 def _schedule_state_json(one: ScheduleState) -> Json:
@@ -1050,6 +1052,7 @@ def _listed_schedule_json(one: ListedSchedule) -> Json:
         "note": one.rules.note,
         "topic": one.topic,
         "name": one.name,
+        "pause_note": one.pause_note,
     }
 
 
@@ -1079,6 +1082,7 @@ def _listed_schedule_of(found: Json) -> ListedSchedule:
     note = found.get("note", "")
     topic = found.get("topic", "")
     name = found.get("name", "")
+    pause_note = found.get("pause_note", "")
     state = ScheduleState(
         schedule,
         next_ms,
@@ -1107,7 +1111,7 @@ def _listed_schedule_of(found: Json) -> ListedSchedule:
         key or None,
         note,
     )
-    return ListedSchedule(state, rules, topic, name)
+    return ListedSchedule(state, rules, topic, name, pause_note)
 
 
 def _hello_json(one: Hello) -> Json:
@@ -1869,13 +1873,15 @@ def _schedule_pause_json(one: SchedulePause) -> Json:
     return {
         "topic": one.topic,
         "name": one.name,
+        "note": one.note,
     }
 
 
 def _schedule_pause_of(found: Json) -> SchedulePause:
     topic = found.get("topic", "")
     name = found.get("name", "")
-    return SchedulePause(topic, name)
+    note = found.get("note", "")
+    return SchedulePause(topic, name, note)
 
 
 def _schedule_resume_json(one: ScheduleResume) -> Json:
@@ -2080,7 +2086,7 @@ def _job_json(one: Job) -> Json:
         "reserved_first_ms": str(one.job.reserved_first_ms),
         "reserved_last_ms": str(one.job.reserved_last_ms),
         "edited_ms": str(one.job.edited_ms),
-        "held_by": str(one.job.held_by),
+        "held_by": one.job.held_by,
         "reason": one.job.reason,
         "finished_ms": str(one.job.finished_ms),
         "version": str(one.job.version),
@@ -2104,7 +2110,7 @@ def _job_of(found: Json) -> Job:
     reserved_first_ms = int(found.get("reserved_first_ms", 0))
     reserved_last_ms = int(found.get("reserved_last_ms", 0))
     edited_ms = int(found.get("edited_ms", 0))
-    held_by = int(found.get("held_by", 0))
+    held_by = found.get("held_by", "")
     reason = found.get("reason", "")
     finished_ms = int(found.get("finished_ms", 0))
     version = int(found.get("version", 0))
@@ -2370,6 +2376,7 @@ def _scheduled_of(found: Json) -> Scheduled:
 def _schedule_json(one: Schedule) -> Json:
     return {
         "state": _schedule_state_json(one.state),
+        "pause_note": one.pause_note,
         "origin_ms": str(one.rules.origin_ms),
         "start_ms": str(one.rules.start_ms),
         "end_ms": str(one.rules.end_ms),
@@ -2395,6 +2402,7 @@ def _schedule_json(one: Schedule) -> Json:
 
 def _schedule_of(found: Json) -> Schedule:
     state = _schedule_state_of(found.get("state", {}))
+    pause_note = found.get("pause_note", "")
     origin_ms = int(found.get("origin_ms", 0))
     start_ms = int(found.get("start_ms", 0))
     end_ms = int(found.get("end_ms", 0))
@@ -2433,7 +2441,7 @@ def _schedule_of(found: Json) -> Schedule:
         note,
     )
     template = JobTemplate(priority, ttr_ms, attributes, body)
-    return Schedule(state, rules, template, history)
+    return Schedule(state, pause_note, rules, template, history)
 
 
 def _schedules_json(one: Schedules) -> Json:

@@ -137,7 +137,7 @@ class Operating:
         return {"schedules": [{"name": one.name, **_shown_schedule(one)} async for one in found]}
 
     async def do_schedule_pause(self, command: Json) -> Json:
-        await self._clients[command["client"]].schedule_pause(**_schedule_ref(command))
+        await self._clients[command["client"]].schedule_pause(**_schedule_ref(command), note=command.get("note", ""))
         return {}
 
     async def do_schedule_resume(self, command: Json) -> Json:
@@ -229,6 +229,7 @@ def _shown_schedule(one: Schedule | ListedSchedule) -> Json:
         "version": state.version,
         "when": one.rules.when,
         "paused": None if state.paused is PausedReason.NOT_PAUSED else enum_name(state.paused),
+        "pause_note": one.pause_note,
         "next_ms": str(state.next_ms),
     }
 

@@ -182,15 +182,15 @@ _GROUP_SET = struct.Struct("<IBB")
 _GROUP_STATE = struct.Struct("<QQQQIBBB")
 _HELLO = struct.Struct("<4sHHIIQ16sB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
-_JOB_2 = struct.Struct("<QQQQQH")
+_JOB_2 = struct.Struct("<QQQQB")
 _JOB_3 = struct.Struct("<QQ")
 _KICK_MANY = struct.Struct("<IB")
 _LEASE = struct.Struct("<QQ")
 _LEASED = struct.Struct("<BHI")
 _LEASES = struct.Struct("<QI")
 _LIST = struct.Struct("<IBBH")
-_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQQH")
-_LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBB")
+_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQBH")
+_LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBBH")
 _MEMBER = struct.Struct("<QBB")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
 _NODE = struct.Struct("<QBBQQqQBB")
@@ -198,7 +198,7 @@ _PONG = struct.Struct("<QQ")
 _PUSH = struct.Struct("<QB")
 _PUSH_RESULT = struct.Struct("<BHQ")
 _QUEUE_STATS = struct.Struct("<QQIIIQQ16s")
-_REASON = struct.Struct("<BQQH")
+_REASON = struct.Struct("<BQQQH")
 _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QI")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
@@ -755,9 +755,10 @@ def _read_schedule_pause(data: bytes) -> SchedulePause:
     topic, at = text_at(data, 1, topic_length)
     (name_length,) = U8.unpack_from(data, at)
     at += 1
-    name, _ = text_at(data, at, name_length)
+    name, at = text_at(data, at, name_length)
+    note, _ = late_text(U16, data, at)
     check_topic(topic)
-    return SchedulePause(topic, name)
+    return SchedulePause(topic, name, note)
 
 
 def _read_schedule_resume(data: bytes) -> ScheduleResume:
@@ -806,6 +807,7 @@ def _write_listed(one: JobReport, parts: list[bytes]) -> None:
     topic = text(one.topic)
     key = text(one.key) if one.key else b""
     attributes = b"" if one.attributes is NO_ATTRIBUTES else one.attributes.encode()
+    held_by = text(one.held_by)
     reason = text(one.reason)
     parts.append(
         _LISTED.pack(
@@ -826,11 +828,11 @@ def _write_listed(one: JobReport, parts: list[bytes]) -> None:
             one.reserved_first_ms,
             one.reserved_last_ms,
             one.edited_ms,
-            one.held_by,
+            len(held_by),
             len(reason),
         )
     )
-    parts += (topic, key, attributes, one.body, reason)
+    parts += (topic, key, attributes, one.body, held_by, reason)
 
 
 def _write_topic_count(one: TopicReport, parts: list[bytes]) -> None:
@@ -923,7 +925,7 @@ def _write_group_state(one: GroupState, parts: list[bytes]) -> None:
 
 def _write_reason(one: Reason, parts: list[bytes]) -> None:
     text_ = text(one.text)
-    parts += (_REASON.pack(one.why, one.until_ms, one.jobs, len(text_)), text_)
+    parts += (_REASON.pack(one.why, one.since_ms, one.until_ms, one.jobs, len(text_)), text_)
 
 
 def _write_listed_schedule(one: ListedSchedule, parts: list[bytes]) -> None:
@@ -933,6 +935,7 @@ def _write_listed_schedule(one: ListedSchedule, parts: list[bytes]) -> None:
     note = text(one.rules.note)
     topic = text(one.topic)
     name = text(one.name)
+    pause_note = text(one.pause_note)
     parts.append(
         _LISTED_SCHEDULE.pack(
             one.state.schedule,
@@ -960,9 +963,10 @@ def _write_listed_schedule(one: ListedSchedule, parts: list[bytes]) -> None:
             len(note),
             len(topic),
             len(name),
+            len(pause_note),
         )
     )
-    parts += (when, zone, key, note, topic, name)
+    parts += (when, zone, key, note, topic, name, pause_note)
 
 
 def _write_welcome(one: Welcome, parts: list[bytes]) -> None:
@@ -1059,18 +1063,15 @@ def _write_job(one: Job, parts: list[bytes]) -> None:
         )
     )
     parts += (topic, key, attributes, one.job.body)
-    reason = text(one.job.reason)
+    held_by = text(one.job.held_by)
     parts.append(
         _JOB_2.pack(
-            one.job.pushed_ms,
-            one.job.reserved_first_ms,
-            one.job.reserved_last_ms,
-            one.job.edited_ms,
-            one.job.held_by,
-            len(reason),
+            one.job.pushed_ms, one.job.reserved_first_ms, one.job.reserved_last_ms, one.job.edited_ms, len(held_by)
         )
     )
-    parts.append(reason)
+    parts.append(held_by)
+    reason = text(one.job.reason)
+    parts += (U16.pack(len(reason)), reason)
     parts.append(_JOB_3.pack(one.job.finished_ms, one.job.version))
 
 
@@ -1084,7 +1085,7 @@ def _write_kicked(one: Kicked, parts: list[bytes]) -> None:
 
 def _write_jobs(one: Jobs, parts: list[bytes]) -> None:
     parts += (U16.pack(len(one.cursor)), one.cursor)
-    parts.append(LIST_HEAD.pack(89, len(one.jobs)))
+    parts.append(LIST_HEAD.pack(82, len(one.jobs)))
     for job in one.jobs:
         _write_listed(job, parts)
 
@@ -1192,7 +1193,7 @@ def _write_groups(one: Groups, parts: list[bytes]) -> None:
 
 
 def _write_reasons(one: Reasons, parts: list[bytes]) -> None:
-    parts.append(LIST_HEAD.pack(19, len(one.reasons)))
+    parts.append(LIST_HEAD.pack(27, len(one.reasons)))
     for reason in one.reasons:
         _write_reason(reason, parts)
 
@@ -1214,6 +1215,8 @@ def _write_schedule(one: Schedule, parts: list[bytes]) -> None:
             int(one.state.come) | bool(one.state.held) << 1,
         )
     )
+    pause_note = text(one.pause_note)
+    parts += (U16.pack(len(pause_note)), pause_note)
     when = text(one.rules.when)
     zone = text(one.rules.zone)
     key = text(one.rules.key) if one.rules.key else b""
@@ -1249,7 +1252,7 @@ def _write_schedule(one: Schedule, parts: list[bytes]) -> None:
 
 
 def _write_schedules(one: Schedules, parts: list[bytes]) -> None:
-    parts.append(_SCHEDULES.pack(one.after, 102, len(one.schedules)))
+    parts.append(_SCHEDULES.pack(one.after, 104, len(one.schedules)))
     for schedule in one.schedules:
         _write_listed_schedule(schedule, parts)
 

@@ -55,8 +55,9 @@ def test_a_schedule_is_listed_paused_run_and_deleted(adjourn_server: Server) -> 
         q.schedule_set("other", "c", "@daily")
         listed = list(q.schedules("t"))
         assert [(one.topic, one.name, one.rules.when) for one in listed] == [("t", "a", "@every 1h"), ("t", "b", "@every 90s")]
-        q.schedule_pause("t", "a")
-        assert q.schedule_show("t", "a").state.paused is PausedReason.USER
+        q.schedule_pause("t", "a", note="for now")
+        shown = q.schedule_show("t", "a")
+        assert (shown.state.paused, shown.pause_note) == (PausedReason.USER, "for now")
         now = adjourn_server.now
         assert (names(prefix="b"), names(prefix="bb")) == (["b"], [])
         assert (names(paused=True), names(paused=False)) == (["a"], ["b"])

@@ -129,7 +129,8 @@ async def _use(q: Queue, topic: str) -> None:
     scheduled = f"{topic}-4"
     await call(q.schedule_set(scheduled, "often", "@every 90s", b"x", if_version=5))
     await first(q.schedules(scheduled, prefix="o", paused=False, next_before=NOW))
-    for name in ("show", "pause", "resume", "run", "delete"):
+    await call(q.schedule_pause(scheduled, "often", note="for now"))
+    for name in ("show", "resume", "run", "delete"):
         await call(getattr(q, f"schedule_{name}")(scheduled, "often"))
     await q.topics()
     await q.stats()

@@ -259,7 +259,7 @@ const commands = {
     return { schedules };
   },
 
-  schedule_pause: (command) => done(client(command).pauseSchedule(command.topic, command.name)),
+  schedule_pause: (command) => done(client(command).pauseSchedule(command.topic, command.name, defined({ note: command.note }))),
   schedule_resume: (command) => done(client(command).resumeSchedule(command.topic, command.name)),
   schedule_delete: (command) => done(client(command).deleteSchedule(command.topic, command.name)),
   schedule_run: async (command) => ({ job: String(await client(command).runSchedule(command.topic, command.name)) }),

@@ -120,7 +120,7 @@ const PAST = object([
   ['reserved_first_ms', 'reservedFirstMs', WIDE],
   ['reserved_last_ms', 'reservedLastMs', WIDE],
   ['edited_ms', 'editedMs', WIDE],
-  ['held_by', 'heldBy', WIDE],
+  ['held_by', 'heldBy', TEXT],
   ['reason', 'reason', TEXT],
 ]);
 const LISTED = object([
@@ -141,7 +141,7 @@ const LISTED = object([
   ['reserved_first_ms', 'reservedFirstMs', WIDE],
   ['reserved_last_ms', 'reservedLastMs', WIDE],
   ['edited_ms', 'editedMs', WIDE],
-  ['held_by', 'heldBy', WIDE],
+  ['held_by', 'heldBy', TEXT],
   ['reason', 'reason', TEXT],
 ]);
 const TOTALS = object([
@@ -238,6 +238,7 @@ const GROUP_STATE = object([
 ]);
 const REASON = object([
   ['why', 'why', NUMBER],
+  ['since_ms', 'sinceMs', WIDE],
   ['until_ms', 'untilMs', WIDE],
   ['jobs', 'jobs', WIDE],
   ['text', 'text', TEXT],
@@ -286,6 +287,7 @@ const LISTED_SCHEDULE = object([
   ['note', 'note', TEXT],
   ['topic', 'topic', TEXT],
   ['name', 'name', TEXT],
+  ['pause_note', 'pauseNote', TEXT],
 ]);
 
 export const REQUESTS = {
@@ -436,7 +438,7 @@ export const REQUESTS = {
     ['prefix', 'prefix', TEXT],
   ]),
   SCHEDULE_DELETE: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
-  SCHEDULE_PAUSE: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
+  SCHEDULE_PAUSE: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT], ['note', 'note', TEXT]]),
   SCHEDULE_RESUME: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
   SCHEDULE_RUN: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
 };
@@ -486,7 +488,7 @@ export const RESPONSES = {
     ['reserved_first_ms', 'reservedFirstMs', WIDE],
     ['reserved_last_ms', 'reservedLastMs', WIDE],
     ['edited_ms', 'editedMs', WIDE],
-    ['held_by', 'heldBy', WIDE],
+    ['held_by', 'heldBy', TEXT],
     ['reason', 'reason', TEXT],
     ['finished_ms', 'finishedMs', WIDE],
     ['version', 'version', WIDE],
@@ -544,6 +546,7 @@ export const RESPONSES = {
   SCHEDULED: fields([['schedule', 'schedule', WIDE], ['version', 'version', NUMBER], ['next_ms', 'nextMs', WIDE]]),
   SCHEDULE: fields([
     ['state', 'state', SCHEDULE_STATE],
+    ['pause_note', 'pauseNote', TEXT],
     ['origin_ms', 'originMs', WIDE],
     ['start_ms', 'startMs', WIDE],
     ['end_ms', 'endMs', WIDE],

@@ -157,8 +157,8 @@ export function schedulesOf({ prefix, paused, next_before_ms: nextBeforeMs }) {
   return defined({ prefix, paused, nextBefore: nextBeforeMs === undefined ? undefined : BigInt(nextBeforeMs) });
 }
 
-export function scheduleJson({ name, version, rules, paused, next }) {
-  return { name, version, when: rules.when, paused, next_ms: timeJson(next) };
+export function scheduleJson({ name, version, rules, paused, pauseNote, next }) {
+  return { name, version, when: rules.when, paused, pause_note: pauseNote ?? '', next_ms: timeJson(next) };
 }
 
 export function groupJson({ name, ready, reserved, weight, isPaused, hold }) {

@@ -56,6 +56,8 @@ export interface GroupInfo {
 export interface HoldReason {
   /** `'next'` if nothing holds it back. */
   readonly why: Why | Unknown;
+  /** When it began; `null` if that is not known. */
+  readonly since: Date | null;
   /** When it ends; `null` if that is not known. */
   readonly until: Date | null;
   /** With `behind`: how many jobs come first; with a limit of leases: how many leases there are; else 0. */
@@ -104,6 +106,6 @@ export function groupInfo({ name, ready, reserved, oldestMs, weight, paused, hol
   };
 }
 
-export function holdReason({ why, untilMs, jobs, text }: ReasonValue): HoldReason {
-  return { why: WHY_NAMES[why] ?? 'unknown', until: dateOf(untilMs), jobs, text };
+export function holdReason({ why, sinceMs, untilMs, jobs, text }: ReasonValue): HoldReason {
+  return { why: WHY_NAMES[why] ?? 'unknown', since: dateOf(sinceMs), until: dateOf(untilMs), jobs, text };
 }

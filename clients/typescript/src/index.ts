@@ -25,6 +25,7 @@ export type {
   Firing,
   JobTemplate,
   ListedSchedule,
+  PauseScheduleOptions,
   Schedule,
   ScheduleDst,
   ScheduleInfo,

@@ -182,8 +182,8 @@ export interface JobInfo {
   readonly reservedFirst: Date | null;
   readonly reservedLast: Date | null;
   readonly edited: Date | null;
-  /** The session that got the last lease. */
-  readonly heldBy: bigint | null;
+  /** Who got the last lease: the client's address, its token and its name. Only a token with the right `admin` for all topics sees it. */
+  readonly heldBy: string | null;
   /** The last reason of a release or bury. */
   readonly reason: string | null;
   readonly finished: Date | null;

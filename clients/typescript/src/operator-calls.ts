@@ -29,12 +29,14 @@ import { connectionInfo, queueStats, topicCounts, topicSettings, type Connection
 import {
   checkScheduleName,
   listedSchedule,
+  pauseOptions,
   scheduleConditions,
   scheduleFields,
   scheduleInfo,
   scheduled,
   setOptions,
   type ListedSchedule,
+  type PauseScheduleOptions,
   type Schedule,
   type ScheduleInfo,
   type Scheduled,
@@ -344,8 +346,9 @@ export abstract class OperatorCalls {
   }
 
   /** Lets a schedule fire no more until it is resumed. */
-  async pauseSchedule(topic: string, name: string, options: CallOptions = {}): Promise<void> {
-    await this.ask('SCHEDULE_PAUSE', named(topic, name), 'DONE', options);
+  async pauseSchedule(topic: string, name: string, options: PauseScheduleOptions = {}): Promise<void> {
+    const { note, signal } = pauseOptions(options);
+    await this.ask('SCHEDULE_PAUSE', { ...named(topic, name), note: note ?? '' }, 'DONE', { signal });
   }
 
   /** Lets a paused schedule fire again. Its rule `missed` says what happens to the instants that passed. */

@@ -89,6 +89,12 @@ export interface SetScheduleOptions extends CallOptions {
   ifVersion?: number | 'new';
 }
 
+/** How to pause a schedule. */
+export interface PauseScheduleOptions extends CallOptions {
+  /** Why, for people. */
+  note?: string;
+}
+
 /** Which schedules of a topic: those that meet all conditions that are there. */
 export interface SchedulesOptions extends CallOptions {
   /** Their names begin like this. */
@@ -141,6 +147,8 @@ export interface ListedSchedule {
   readonly isHeld: boolean;
   /** Why it does not fire at present: a `user` paused it, or too many `failures`; `null` if it fires. */
   readonly paused: SchedulePaused | Unknown | null;
+  /** What the user who paused it noted; `null` if nothing. */
+  readonly pauseNote: string | null;
   /** Instants at which it pushed a job. */
   readonly fired: bigint;
   /** Its jobs that have not ended. */
@@ -209,6 +217,7 @@ const TEMPLATE: Names<JobTemplate> = {
   attributes: true,
 };
 const SET_OPTIONS: Names<SetScheduleOptions> = { ifVersion: true, signal: true };
+const PAUSE_OPTIONS: Names<PauseScheduleOptions> = { note: true, signal: true };
 const SCHEDULES_OPTIONS: Names<SchedulesOptions> = { prefix: true, paused: true, nextBefore: true, signal: true };
 /** The version of a schedule that is not there. */
 const IF_NEW = 0xffff_ffff;
@@ -225,6 +234,10 @@ export function setOptions(options: SetScheduleOptions): { ifVersion: number; si
   const { ifVersion, signal } = onlyKnown('setSchedule', options, SET_OPTIONS);
   if (ifVersion === undefined) return { ifVersion: 0, signal };
   return { ifVersion: ifVersion === 'new' ? IF_NEW : wholeNumber('ifVersion', ifVersion, IF_NEW - 1), signal };
+}
+
+export function pauseOptions(options: PauseScheduleOptions): PauseScheduleOptions {
+  return onlyKnown('pauseSchedule', options, PAUSE_OPTIONS);
 }
 
 export function scheduleConditions(options: SchedulesOptions): Pick<ScheduleListFields, 'nextBeforeMs' | 'paused' | 'prefix'> {
@@ -294,15 +307,16 @@ export function scheduled({ schedule, version, nextMs }: ResponseFields<'SCHEDUL
   return { id: schedule, version, next: dateOf(nextMs) };
 }
 
-export function scheduleInfo(topic: string, name: string, { state, history, ...shown }: ResponseFields<'SCHEDULE'>): ScheduleInfo {
-  return { topic, name, ...stateOf(state), rules: rulesOf(shown), job: templateOf(shown), history: history.map(firingOf) };
+export function scheduleInfo(topic: string, name: string, { state, pauseNote, history, ...shown }: ResponseFields<'SCHEDULE'>): ScheduleInfo {
+  return { topic, name, ...stateOf(state, pauseNote), rules: rulesOf(shown), job: templateOf(shown), history: history.map(firingOf) };
 }
 
 export function listedSchedule(listed: ListedScheduleValue): ListedSchedule {
-  return { topic: listed.topic, name: listed.name, ...stateOf(listed), rules: rulesOf(listed) };
+  return { topic: listed.topic, name: listed.name, ...stateOf(listed, listed.pauseNote), rules: rulesOf(listed) };
 }
 
-function stateOf({ schedule, version, nextMs, marks, paused, fired, running, failures }: ScheduleStateValue): Omit<ListedSchedule, 'topic' | 'name' | 'rules'> {
+function stateOf(state: ScheduleStateValue, pauseNote: string): Omit<ListedSchedule, 'topic' | 'name' | 'rules'> {
+  const { schedule, version, nextMs, marks, paused, fired, running, failures } = state;
   return {
     id: schedule,
     version,
@@ -310,6 +324,7 @@ function stateOf({ schedule, version, nextMs, marks, paused, fired, running, fai
     hasCome: (marks & SCHEDULE_MARKS.come) !== 0,
     isHeld: (marks & SCHEDULE_MARKS.held) !== 0,
     paused: paused === PAUSED.not_paused ? null : ((PAUSED_NAMES[paused] as SchedulePaused | undefined) ?? 'unknown'),
+    pauseNote: pauseNote || null,
     fired,
     running,
     failures,

@@ -53,7 +53,7 @@ test('every request is sent by a call', async () => {
     ...[drain(q.connections()), q.disconnect(1n), q.setTopic('t', { rate: 1 }), q.deleteTopic('t'), q.showTopic('t'), q.ping(), q.advance(1)],
     ...[q.setGroup('t', 'g', { weight: 1 }), drain(q.groups('t')), q.why(1n), q.whyTopic('t')],
     ...[q.setSchedule('t', 'n', { when: '@daily' }), q.showSchedule('t', 'n'), drain(q.schedules('t')), q.deleteSchedule('t', 'n')],
-    ...[q.pauseSchedule('t', 'n'), q.resumeSchedule('t', 'n'), q.runSchedule('t', 'n')],
+    ...[q.pauseSchedule('t', 'n', { note: 'why' }), q.resumeSchedule('t', 'n'), q.runSchedule('t', 'n')],
     ...[q.cluster.status(), q.cluster.add('a:1'), q.cluster.remove(1n), q.cluster.transfer(1n)],
   ].map(ignored));
   await q.close();

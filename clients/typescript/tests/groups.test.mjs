@@ -89,7 +89,7 @@ const STATE = { ready: 2n, reserved: 1n, oldestMs: 5n, untilMs: 0n, weight: 1, h
 
 test('what only a newer server knows of a reason is shown as unknown', async () => {
   const text = 'a sentence';
-  const reasons = [{ why: 200, untilMs: 0n, jobs: 0n, text }, { why: 11, untilMs: 60_000n, jobs: 7n, text: '' }];
+  const reasons = [{ why: 200, sinceMs: 0n, untilMs: 0n, jobs: 0n, text }, { why: 11, sinceMs: 30_000n, untilMs: 60_000n, jobs: 7n, text: '' }];
   const answers = {
     GROUP_LIST: ['GROUPS', { after: '', groups: [{ ...STATE, name: 'a', hold: 200 }, { ...STATE, name: 'b', hold: 7, untilMs: 60_000n, paused: 1 }, { ...STATE, name: 'c' }] }],
     WHY: ['REASONS', { reasons }],
@@ -103,7 +103,7 @@ test('what only a newer server knows of a reason is shown as unknown', async () 
     { name: 'b', ...same, isPaused: true, hold: 'group_rate', until: new Date(60_000) },
     { name: 'c', ...same, hold: null },
   ]);
-  const shown = [{ why: 'unknown', until: null, jobs: 0n, text }, { why: 'behind', until: new Date(60_000), jobs: 7n, text: '' }];
+  const shown = [{ why: 'unknown', since: null, until: null, jobs: 0n, text }, { why: 'behind', since: new Date(30_000), until: new Date(60_000), jobs: 7n, text: '' }];
   assert.deepEqual(await q.why({ topic: 't', key: 'k' }), shown);
   assert.deepEqual(await q.whyTopic('t'), shown);
   assert.deepEqual(await q.whyTopic('t', { group: 'g' }), shown);
@@ -126,7 +126,7 @@ test('a page of groups may be short or empty: its answer says where the next one
 
 test('a change of a group sends what changes, and is repeated after a lost connection, as are the questions', async () => {
   const lost = new Set();
-  const reasons = ['REASONS', { reasons: [{ why: 0, untilMs: 0n, jobs: 0n, text: '' }] }];
+  const reasons = ['REASONS', { reasons: [{ why: 0, sinceMs: 0n, untilMs: 0n, jobs: 0n, text: '' }] }];
   const answers = { GROUP_SET: ['DONE', {}], GROUP_LIST: ['GROUPS', { after: '', groups: [] }], WHY: reasons, TOPIC_WHY: reasons };
   const server = await scripted(({ name }, peer) => {
     if (!(name in answers) || lost.has(name)) return answers[name];

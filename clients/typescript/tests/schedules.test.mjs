@@ -42,9 +42,10 @@ test('a schedule is set, fires, is shown, listed, paused, resumed, run and delet
   assert.deepEqual([firing.instant, firing.last, firing.instants, firing.job, firing.fired], [set.next, set.next, 1n, fired.id, 'finished']);
   assert.ok(firing.at >= firing.instant);
 
-  await q.pauseSchedule('reports', 'minutely');
+  await q.pauseSchedule('reports', 'minutely', { note: 'for now' });
   const [paused, ...none] = await collect(q.schedules('reports'));
   assert.deepEqual([paused.topic, paused.name, paused.id, paused.paused, paused.rules, none], ['reports', 'minutely', set.id, 'user', shown.rules, []]);
+  assert.deepEqual([paused.pauseNote, (await q.showSchedule('reports', 'minutely')).pauseNote], ['for now', 'for now']);
   await q.advance(180_000);
   assert.deepEqual(await q.reserve('reports'), [], 'it is paused');
   await q.resumeSchedule('reports', 'minutely');
@@ -123,7 +124,7 @@ test('schedules are listed by their names, by whether they are paused, and by th
 const STATE = { schedule: 1n, nextMs: 0n, fired: 0n, version: 1, running: 0, failures: 0, paused: 0, marks: 0 };
 const RULES = {
   ...{ originMs: 0n, startMs: 0n, endMs: 0n, count: 0n, windowMs: 0n, missedMax: 0, jitterMs: 0, failuresMax: 0 },
-  ...{ dst: 0, missed: 0, overlap: 0, when: '@daily', zone: '', key: '', note: '' },
+  ...{ dst: 0, missed: 0, overlap: 0, when: '@daily', zone: '', key: '', note: '', pauseNote: '' },
 };
 const TEMPLATE = { priority: 0xffff_ffff, ttrMs: 0, attributes: {}, body: new Uint8Array(0) };
 const FIRING = { instantMs: 60_000n, lastMs: 120_000n, instants: 2n, atMs: 130_000n, job: 0n, fired: 6 };

@@ -177,6 +177,12 @@ impl Destinations {
         state.breaker.open_until().max(state.full_until.filter(|until| *until > Instant::now()))
     }
 
+    /// How much longer its breaker is open.
+    pub(super) fn suspended_for(&self, origin: &Origin) -> Option<Duration> {
+        let until = self.remembered().get(origin)?.state().breaker.open_until()?;
+        Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+
     /// How many destinations have an open breaker now.
     pub(super) fn open(&self) -> usize {
         let now = Instant::now();

@@ -94,10 +94,14 @@ impl Topic {
 
     /// Takes jobs until the breaker opens or there is no slot, the settings change, or this node loses the lead.
     async fn subscribe(self: &Arc<Self>) -> Result<(), ErrorReply> {
-        if let Some(until) = self.rests_until() {
+        let until = self.rests_until();
+        while let Some(until) = until.filter(|until| *until > Instant::now()) {
+            if let Some(left) = self.only.as_ref().and_then(|only| self.destinations.suspended_for(only)) {
+                self.shared.local.calls_suspended(&self.of.topic, left);
+            }
             tokio::select! {
                 () = self.stopped.cancelled() => return Ok(()),
-                () = sleep_until(until) => {}
+                () = sleep_until(until.min(Instant::now() + LOOK_AGAIN)) => {}
             }
         }
         let session = self.shared.sessions.take(&self.shared).await?;

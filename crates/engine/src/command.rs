@@ -35,6 +35,9 @@ pub enum Command<'a> {
         secret: SessionSecret,
         /// If true, its leases run to their deadline when it lapses or closes.
         leases_outlive: bool,
+        /// Who opens it, for the history of the jobs that it holds: at most [`CLIENT_BYTES_MAX`](adjourn_types::limits::CLIENT_BYTES_MAX) bytes; empty if that is not
+        /// known.
+        client: &'a str,
     },
     /// Resumes a lapsed session that the queue still remembers.
     SessionResume {
@@ -142,6 +145,8 @@ pub enum Command<'a> {
         topic: &'a str,
         /// True to pause.
         paused: bool,
+        /// Who pauses it: at most [`CLIENT_BYTES_MAX`](adjourn_types::limits::CLIENT_BYTES_MAX) bytes; empty if that is not known.
+        by: &'a str,
     },
     /// Continues after entries may have been lost, or a copy of the queue may have gone on. The ids, fences and sessions
     /// that were given out there must not be given out again: each count continues at `floor`, or
@@ -277,6 +282,8 @@ pub enum Command<'a> {
         schedule: JobId,
         /// True to pause.
         paused: bool,
+        /// Why it is paused: at most [`REASON_BYTES_MAX`](adjourn_types::limits::REASON_BYTES_MAX) bytes; empty for no note.
+        note: &'a str,
     },
     /// Forgets a schedule. Its jobs stay.
     ScheduleDelete {

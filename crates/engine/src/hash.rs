@@ -55,7 +55,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    const BYTES: usize = 28 * 8;
+    const BYTES: usize = 29 * 8;
 
     pub(super) fn new(kind: Kind) -> Self {
         let mut element = Self { bytes: [0; Self::BYTES], length: 0 };
@@ -83,6 +83,11 @@ impl Element {
     #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
     pub(super) fn wide(&mut self, value: u128) -> &mut Self {
         self.word(value as u64).word((value >> 64) as u64)
+    }
+
+    /// The hash of a text, whatever its length.
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        self.wide(xxh3_128(text.as_bytes()))
     }
 
     #[inline]

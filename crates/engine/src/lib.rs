@@ -94,7 +94,7 @@ pub use jobs::capture::PAGE_SLOTS_MAX;
 pub use jobs::slab;
 pub use numbers::{COUNT_MAX, COUNTED_JOBS_MAX, IDS_SKIPPED, LAST_JOB_MAX, ids_floor};
 pub use outcome::{
-    Applied, FinishedView, Grant, JobView, Outcome, PushOutcome, Reject, ScheduleView, SessionStatus,
+    Applied, FinishedView, Grant, JobView, Outcome, Paused, PushOutcome, Reject, ScheduleView, SessionStatus,
     SessionView, TopicView,
 };
 pub use place::{BodyRef, Place};

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::hash::{Element, Kind, Sum};
 use super::outcome::Reject;
@@ -85,7 +84,7 @@ fn of_member(member: &Member) -> u128 {
     let Member { node, storage_id, peer_address, client_address } = member;
     let mut element = Element::new(Kind::Member);
     element.word(*node).wide(u128::from_le_bytes(*storage_id));
-    element.wide(xxh3_128(peer_address.as_bytes())).wide(xxh3_128(client_address.as_bytes()));
+    element.text(peer_address).text(client_address);
     element.hash()
 }
 

@@ -1,5 +1,7 @@
 //! The outcomes of commands, and views of the state for readers.
 
+use serde::{Deserialize, Serialize};
+
 use super::place::BodyRef;
 use adjourn_types::{
     Backoff, BuryReason, Fence, Firing, JobHistory, JobId, JobState, Lease, Millis, Overlap, PausedBy,
@@ -254,6 +256,8 @@ pub struct ScheduleView {
     pub is_held: bool,
     /// Why it does not fire at present.
     pub paused: Option<PausedBy>,
+    /// What the user who paused it noted; empty for nothing.
+    pub pause_note: String,
     /// What it does while an earlier job has not ended.
     pub overlap: Overlap,
     /// It is paused after this many failures in a row; 0 for never.
@@ -283,6 +287,15 @@ pub struct FinishedView {
     pub at: Millis,
 }
 
+/// Since when a topic is paused, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// The stamp of the pause.
+    pub since: Millis,
+    /// Who paused it; empty if that is not known.
+    pub by: String,
+}
+
 /// A topic as readers see it. Reading it is O(1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicView<'a> {
@@ -290,8 +303,8 @@ pub struct TopicView<'a> {
     pub id: TopicId,
     /// Its name.
     pub name: &'a TopicName,
-    /// True if reserve takes no job of it.
-    pub paused: bool,
+    /// Set while reserve takes no job of it.
+    pub paused: Option<&'a Paused>,
     /// Jobs whose due time lies ahead.
     pub delayed: u64,
     /// Jobs that wait for a consumer.

@@ -42,6 +42,10 @@ pub struct ReasonJson<'a> {
     /// The reason.
     #[schema(schema_with = why_names)]
     pub why: &'static str,
+    /// When it began, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub since: Option<String>,
     /// When it ends, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
@@ -74,6 +78,7 @@ impl<'a> ReasonJson<'a> {
     pub fn of(reason: &'a Reason) -> Self {
         Self {
             why: reason.why.name(),
+            since: reason.since.map(time_text),
             until: reason.until.map(time_text),
             count: Some(reason.jobs).filter(|jobs| *jobs > 0),
             detail: &reason.text,

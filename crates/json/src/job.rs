@@ -114,9 +114,10 @@ pub struct DetailsJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub edited: Option<String>,
-    /// The session that had the last lease.
+    /// Who had the last lease: the client's address, its token and its name. Only a token with the right `admin` for all
+    /// topics sees it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held_by: Option<u64>,
+    pub held_by: Option<&'a str>,
     /// The reason of the last release or bury.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
@@ -266,7 +267,7 @@ impl<'a> DetailsJson<'a> {
             reserved_first: history.reserved_first.map(time_text),
             reserved_last: history.reserved_last.map(time_text),
             edited: history.edited.map(time_text),
-            held_by: history.held_by.map(|session| session.0),
+            held_by: history.held_by.as_deref(),
             reason: history.reason.as_deref(),
             headers: headers(&job.attributes),
             body_bytes: (!with_body).then_some(job.body_bytes),
@@ -403,9 +404,7 @@ pub(crate) fn headers(attributes: &Attributes) -> BTreeMap<&str, HeaderJson<'_>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use adjourn_types::{
-        AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, JobHistory, Lease, SessionId,
-    };
+    use adjourn_types::{AttributesBuilder, Backoff, BackoffCurve, BuryReason, Fence, JobHistory, Lease};
 
     fn json(value: &impl Serialize) -> String {
         serde_json::to_string(value).expect("JSON")
@@ -483,7 +482,7 @@ mod tests {
             reserved_first: None,
             reserved_last: Some(Millis(2000)),
             edited: Some(Millis(3000)),
-            held_by: Some(SessionId(7)),
+            held_by: Some("127.0.0.1:5000, token mail".to_owned()),
             reason: Some("no such address".to_owned()),
             finished: None,
         };
@@ -491,7 +490,7 @@ mod tests {
         let line = json(&JobJson::of(&with_history, true));
         let expected = concat!(
             r#""backoff":"1s..10m","pushed":"1970-01-01T00:00:00.001Z","reserved_last":"1970-01-01T00:00:02.000Z","#,
-            r#""edited":"1970-01-01T00:00:03.000Z","held_by":7,"reason":"no such address","headers":{}"#
+            r#""edited":"1970-01-01T00:00:03.000Z","held_by":"127.0.0.1:5000, token mail","reason":"no such address","headers":{}"#
         );
         assert!(line.contains(expected), "{line}");
         let history = JobHistory { finished: Some(Millis(3000)), ..with_history.history.clone() };

@@ -42,6 +42,9 @@ pub struct ScheduleJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = paused_names)]
     pub paused: Option<&'static str>,
+    /// What the user who paused it noted.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub pause_note: &'a str,
     /// True if the next instant has come, and is about to be fired.
     pub has_come: bool,
     /// True if the next instant has come, and waits until an earlier job has ended.
@@ -180,8 +183,9 @@ pub struct FiringJson {
 impl<'a> ScheduleJson<'a> {
     /// A schedule with its jobs and its history.
     pub fn of(topic: &'a str, name: &'a str, report: &'a ScheduleReport) -> Self {
-        let ScheduleReport { state, rules, template, history } = report;
+        let ScheduleReport { state, pause_note, rules, template, history } = report;
         Self {
+            pause_note,
             job: Some(ScheduleJobJson::of(template)),
             history: Some(history.iter().map(FiringJson::of).collect()),
             ..Self::short(topic, name, state, rules)
@@ -190,8 +194,8 @@ impl<'a> ScheduleJson<'a> {
 
     /// A schedule in a list.
     pub fn listed(listed: &'a ListedSchedule) -> Self {
-        let ListedSchedule { state, rules, topic, name } = listed;
-        Self::short(topic.as_str(), name, state, rules)
+        let ListedSchedule { state, pause_note, rules, topic, name } = listed;
+        Self { pause_note, ..Self::short(topic.as_str(), name, state, rules) }
     }
 
     fn short(topic: &'a str, name: &'a str, state: &ScheduleState, rules: &'a ScheduleRules) -> Self {
@@ -205,6 +209,7 @@ impl<'a> ScheduleJson<'a> {
             running: state.running,
             failures: state.failures,
             paused: state.paused.map(paused_name),
+            pause_note: "",
             has_come: state.has_come,
             is_held: state.is_held,
             rules: ScheduleRulesJson::of(rules),
@@ -383,6 +388,7 @@ mod tests {
     fn what_is_not_set_is_absent() {
         let report = ScheduleReport {
             state: STATE,
+            pause_note: String::new(),
             rules: ScheduleRules { when: "@daily".to_owned(), ..ScheduleRules::default() },
             template: JobTemplate { priority: PRIORITY_UNSAID, ..JobTemplate::default() },
             history: Vec::new(),
@@ -424,13 +430,14 @@ mod tests {
         };
         let listed = ListedSchedule {
             state,
+            pause_note: "of late".to_owned(),
             rules,
             topic: "reports".parse().expect("a topic"),
             name: "nightly".to_owned(),
         };
         let expected = json!({
             "id": 7, "topic": "reports", "name": "nightly", "version": 2, "fired": 3, "running": 1, "failures": 0,
-            "paused": "failures", "has_come": true, "is_held": true, "when": "@every 90s", "zone": "Europe/Berlin",
+            "paused": "failures", "pause_note": "of late", "has_come": true, "is_held": true, "when": "@every 90s", "zone": "Europe/Berlin",
             "dst": "literal", "origin": "1970-01-01T00:00:01.000Z", "start": "1970-01-01T00:00:02.000Z",
             "end": "1970-01-01T00:00:03.000Z", "count": 4, "jitter_ms": 5, "missed": "all", "missed_window_ms": 6,
             "missed_max": 7, "overlap": "queue_one", "failures_max": 8, "key": "k", "note": "why"

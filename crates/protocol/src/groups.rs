@@ -71,6 +71,8 @@ pub struct GroupReport {
 pub struct Reason {
     /// The reason.
     pub why: Why,
+    /// When it began, if that is known.
+    pub since: Option<Millis>,
     /// When it ends, if that is known.
     pub until: Option<Millis>,
     /// How many jobs come first, or how many leases there are, where the reason is about them; else 0.
@@ -200,6 +202,7 @@ pub(crate) fn decode_page(reader: &mut Reader<'_>) -> Result<GroupPage, DecodeEr
 pub(crate) fn encode_reasons(reasons: &[Reason], out: &mut BytesMut) {
     let reasons = reasons.iter().map(|reason| records::Reason {
         why: reason.why as u8,
+        since_ms: reason.since.map_or(0, |since| since.0),
         until_ms: reason.until.map_or(0, |until| until.0),
         jobs: reason.jobs,
         text: reason.text.as_bytes(),
@@ -209,8 +212,9 @@ pub(crate) fn encode_reasons(reasons: &[Reason], out: &mut BytesMut) {
 
 pub(crate) fn decode_reasons(reader: &mut Reader<'_>) -> Result<Vec<Reason>, DecodeError> {
     let frame = frames::Reasons::take(reader, |reason: records::Reason<_>| {
-        let (why, until, jobs) = (Why::from_u8(reason.why), time(reason.until_ms), reason.jobs);
-        Ok(Reason { why, until, jobs, text: text(&reason.text, "text")? })
+        let (since, until) = (time(reason.since_ms), time(reason.until_ms));
+        let text = text(&reason.text, "text")?;
+        Ok(Reason { why: Why::from_u8(reason.why), since, until, jobs: reason.jobs, text })
     })?;
     Ok(frame.reasons)
 }

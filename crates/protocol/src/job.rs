@@ -5,8 +5,8 @@ use bytes::{Bytes, BytesMut};
 use super::decode_error::DecodeError;
 use super::layout::{frames, records};
 use super::response::{JobReport, Response};
-use super::wire::{self, Reader, key_bytes, some_text, text16, time, time_ms};
-use adjourn_types::{Attributes, BuryReason, JobHistory, JobId, JobState, Millis, SessionId};
+use super::wire::{self, Reader, key_bytes, some_text, text8, text16, time, time_ms};
+use adjourn_types::{Attributes, BuryReason, JobHistory, JobId, JobState, Millis};
 
 const NOT_BURIED: u8 = 0;
 /// The number of an unknown state.
@@ -79,7 +79,7 @@ fn past(history: &JobHistory) -> records::Past<&[u8]> {
         reserved_first_ms: time_ms(history.reserved_first),
         reserved_last_ms: time_ms(history.reserved_last),
         edited_ms: time_ms(history.edited),
-        held_by: history.held_by.unwrap_or(SessionId::NONE).0,
+        held_by: text8(history.held_by.as_deref().unwrap_or_default()),
         reason: text16(history.reason.as_deref().unwrap_or_default()),
     }
 }
@@ -90,7 +90,7 @@ fn history_of(past: &records::Past<Bytes>) -> Result<JobHistory, DecodeError> {
         reserved_first: time(past.reserved_first_ms),
         reserved_last: time(past.reserved_last_ms),
         edited: time(past.edited_ms),
-        held_by: Some(SessionId(past.held_by)).filter(|session| *session != SessionId::NONE),
+        held_by: some_text(&past.held_by, "held_by")?,
         reason: some_text(&past.reason, "reason")?,
         finished: None,
     })

@@ -255,9 +255,10 @@ const STAGES_BYTES: usize = 512;
 impl JobReport {
     /// How many bytes it holds in memory and on the wire, roughly.
     pub fn weight_bytes(&self) -> usize {
-        let reason_bytes = self.history.reason.as_ref().map_or(0, String::len);
+        let texts = [&self.history.held_by, &self.history.reason];
+        let text_bytes: usize = texts.into_iter().flatten().map(String::len).sum();
         let bytes = held_bytes(&self.topic, self.key.as_ref(), &self.attributes, &self.body);
-        PART_BYTES + bytes + reason_bytes
+        PART_BYTES + bytes + text_bytes
     }
 }
 

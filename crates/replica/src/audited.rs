@@ -24,7 +24,7 @@ pub(super) fn about(request: &mut Request) -> String {
         Request::ScheduleSet(set) => of_schedule(&set.topic, &set.name),
         Request::ScheduleShow { topic, name }
         | Request::ScheduleDelete { topic, name }
-        | Request::SchedulePause { topic, name }
+        | Request::SchedulePause { topic, name, .. }
         | Request::ScheduleResume { topic, name }
         | Request::ScheduleRun { topic, name } => of_schedule(topic, name),
         request => match request.subject() {

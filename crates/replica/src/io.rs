@@ -10,7 +10,7 @@ use adjourn_raft::{Message, Wanted};
 use adjourn_storage::{
     Checkpoint, CheckpointBegin, CheckpointJobs, LogEntry, PersistBatch, PinnedBackup, Restored, StorageError,
 };
-use adjourn_types::{Access, JobId, Lease, Member, Millis, RetryDefaults, SessionSecret};
+use adjourn_types::{Access, JobId, Lease, Member, Millis, RetryDefaults, SessionSecret, TopicName};
 
 /// The machine's two clocks, read at the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -222,6 +222,13 @@ pub enum Input {
         connection: ConnectionId,
         /// The removed leases.
         leases: Vec<Lease>,
+    },
+    /// The calls of a topic are suspended for this long: their only destination failed. Reported twice a second meanwhile.
+    CallsSuspended {
+        /// The topic.
+        topic: TopicName,
+        /// How long, in milliseconds.
+        for_ms: u64,
     },
     /// A client is gone, or was disconnected. Nothing more comes from it, and nothing is sent to it.
     Disconnected {

@@ -105,6 +105,11 @@ impl Replica {
                     leader.not_sent(node, group, connection, leases);
                 }
             }
+            Input::CallsSuspended { topic, for_ms } => {
+                if let Some(leader) = leader {
+                    leader.calls_suspended(node, topic, for_ms);
+                }
+            }
             Input::Disconnected { connection } => self.disconnected(connection),
             Input::Persisted { number } => group.persisted(node, number),
             Input::PeerConnected { about } => node.peers.connected(about, node.now_us),

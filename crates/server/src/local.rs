@@ -57,7 +57,7 @@ use adjourn_replica::{Arrival, ConnectionId, Input};
 use adjourn_storage::CALL_BACKS;
 use adjourn_transport::Stream;
 use adjourn_transport::tls::Acceptor;
-use adjourn_types::{Access, Lease, Millis, SessionSecret, whole_ms};
+use adjourn_types::{Access, Lease, Millis, SessionSecret, TopicName, whole_ms};
 
 /// Requests of one session that may wait for their answer; further ones wait before they are sent.
 const IN_FLIGHT_MAX: u32 = 16_384;
@@ -234,6 +234,13 @@ impl Local {
         };
         opened.session = Some(Arc::clone(&session));
         Ok(session)
+    }
+
+    /// Tells the queue that the calls of a topic are suspended for this long, because their only destination failed.
+    pub fn calls_suspended(&self, topic: &TopicName, left: Duration) {
+        let (topic, for_ms) = (topic.clone(), whole_ms(left));
+        // A core that has ended need not be told.
+        let _ = self.config.core.send(ToCore::Input(Input::CallsSuspended { topic, for_ms }));
     }
 
     /// A session with the member that leads.

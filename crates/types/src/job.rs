@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Millis, SessionId};
+use super::Millis;
 
 /// The state of a job.
 ///
@@ -75,8 +75,8 @@ pub struct JobHistory {
     pub reserved_last: Option<Millis>,
     /// When it was last edited.
     pub edited: Option<Millis>,
-    /// The session that was granted the last lease.
-    pub held_by: Option<SessionId>,
+    /// Who was given the last lease: the client's address, its token and its name, as of when its session was opened.
+    pub held_by: Option<String>,
     /// The text that came with the last release or bury that had one.
     pub reason: Option<String>,
     /// When it was finished.

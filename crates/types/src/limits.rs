@@ -157,6 +157,8 @@ pub const BACKUP_READ_BYTES_MAX: u32 = 1 << 20;
 pub const BACKUP_IDLE_MS_MAX: u64 = 600_000;
 /// Longest client name in HELLO, in bytes.
 pub const CLIENT_NAME_BYTES_MAX: usize = 64;
+/// Longest text in the state that says who a client is, in bytes.
+pub const CLIENT_BYTES_MAX: usize = 255;
 /// Longest authentication token in HELLO, in bytes.
 pub const TOKEN_BYTES_MAX: usize = 256;
 /// Most intervals in a backoff list.

@@ -41,13 +41,15 @@ pub enum Why {
     Finished = 16,
     /// No job is ready.
     Empty = 17,
+    /// The destination of the topic's calls failed: calls are suspended.
+    CallBackSuspended = 18,
     /// A reason that only a newer server knows.
     Other = 255,
 }
 
 impl Why {
     /// The reasons that this version knows, by number, with their names in HTTP and on the command line.
-    pub const ALL: [(Self, &'static str); 18] = [
+    pub const ALL: [(Self, &'static str); 19] = [
         (Self::Next, "next"),
         (Self::Delayed, "delayed"),
         (Self::TopicPaused, "topic_paused"),
@@ -66,6 +68,7 @@ impl Why {
         (Self::Buried, "buried"),
         (Self::Finished, "finished"),
         (Self::Empty, "empty"),
+        (Self::CallBackSuspended, "call_back_suspended"),
     ];
 
     /// The reason with this number.
@@ -89,7 +92,7 @@ mod tests {
             assert_eq!((Why::from_u8(why as u8), why.name()), (why, name));
         }
         assert_eq!(
-            (Why::from_u8(18), Why::from_u8(255), Why::Other.name()),
+            (Why::from_u8(19), Why::from_u8(255), Why::Other.name()),
             (Why::Other, Why::Other, "other")
         );
     }

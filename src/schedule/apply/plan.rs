@@ -222,6 +222,7 @@ mod tests {
                 running: 0,
                 failures: 0,
             },
+            pause_note: String::new(),
             rules: ScheduleRules { origin: Some(Millis(1)), ..*set.rules.clone() },
             template: set.template.clone(),
             history: Vec::new(),

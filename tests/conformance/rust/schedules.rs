@@ -30,7 +30,7 @@ pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Fail
         }
         "schedule_show" => show(client, &topic, name).await.map_err(failed),
         "schedule_list" => list(client, &topic, command).await.map_err(failed),
-        "schedule_pause" => done(client.pause_schedule(&topic, name).await),
+        "schedule_pause" => done(client.pause_schedule(&topic, name, text(command, "note")).await),
         "schedule_resume" => done(client.resume_schedule(&topic, name).await),
         "schedule_delete" => done(client.delete_schedule(&topic, name).await),
         "schedule_run" => {
@@ -68,6 +68,7 @@ async fn show(client: &Client, topic: &TopicName, name: &str) -> Result<Value, C
     let report = client.schedule(topic, name).await?;
     let mut shown = standing(&report.state, &report.rules);
     shown["paused"] = json!(ScheduleJson::of(topic.as_str(), name, &report).paused);
+    shown["pause_note"] = json!(report.pause_note);
     shown["fired"] = json!(report.state.fired.to_string());
     shown["running"] = json!(report.state.running);
     shown["body"] = json!(base64_of(&report.template.body));
@@ -88,6 +89,7 @@ async fn list(client: &Client, topic: &TopicName, command: &Value) -> Result<Val
 fn listed_json(listed: &ListedSchedule) -> Value {
     let mut shown = standing(&listed.state, &listed.rules);
     shown["paused"] = json!(ScheduleJson::listed(listed).paused);
+    shown["pause_note"] = json!(listed.pause_note);
     shown["name"] = json!(listed.name);
     shown
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use adjourn_engine::{Command, Grant, JobSelect, Outcome, Reject, Share, TopicOrder};
+use adjourn_engine::{Command, Grant, JobSelect, Outcome, Paused, Reject, Share, TopicOrder};
 use adjourn_types::limits::{FINISHED_WINDOW_MAX, FINISHED_WINDOW_MS, REASON_BYTES_MAX};
 use adjourn_types::{
     BuryReason, Fence, JobEnd, JobId, Lease, Millis, SessionId, SessionSecret, TopicId, When,
@@ -23,8 +23,8 @@ impl Model {
             }
             Command::Genesis { .. } => self.genesis = true,
             Command::ClockOffset { offset_ms } => self.set_offset(*offset_ms),
-            Command::SessionOpen { secret, leases_outlive } => {
-                return Ok(self.open_session(*secret, *leases_outlive));
+            Command::SessionOpen { secret, leases_outlive, client } => {
+                return Ok(self.open_session(*secret, *leases_outlive, client));
             }
             Command::SessionResume { session, secret } => {
                 let found = self.session(*session)?;
@@ -67,7 +67,7 @@ impl Model {
             | Command::SchedulePause { .. }
             | Command::ScheduleDelete { .. } => return self.about_schedule(command),
             Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
-            Command::TopicPause { topic, paused } => self.pause(topic, *paused)?,
+            Command::TopicPause { topic, paused, by } => self.pause(topic, paused.then_some(*by))?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, .. } => {
                 let known = self.members.entry(*node).or_insert(*storage_id);
@@ -90,9 +90,11 @@ impl Model {
         self.members.clear();
     }
 
-    fn pause(&mut self, topic: &str, paused: bool) -> Result<(), Reject> {
-        let topic = self.topic(topic, false)?;
-        self.topics[topic].paused = paused;
+    fn pause(&mut self, topic: &str, by: Option<&str>) -> Result<(), Reject> {
+        let (topic, since) = (self.topic(topic, false)?, Millis(self.stamp));
+        let before = self.topics[topic].paused.take();
+        self.topics[topic].paused =
+            by.map(|by| before.unwrap_or_else(|| Paused { since, by: by.to_owned() }));
         Ok(())
     }
 
@@ -124,11 +126,11 @@ impl Model {
         }
     }
 
-    fn open_session(&mut self, secret: SessionSecret, outlive: bool) -> Outcome {
+    fn open_session(&mut self, secret: SessionSecret, outlive: bool, client: &str) -> Outcome {
         self.last_session += 1;
         let id = self.last_session;
-        let pushes = BTreeMap::new();
-        self.sessions.push(Session { id, secret, outlive, lapsed: None, pushes, low: 1, high: 1 });
+        let (pushes, client) = (BTreeMap::new(), client.to_owned());
+        self.sessions.push(Session { id, secret, outlive, client, lapsed: None, pushes, low: 1, high: 1 });
         Outcome::Session { session: SessionId(id) }
     }
 
@@ -234,12 +236,13 @@ impl Model {
         let holds_place = self.note_turn(id);
         self.last_fence += 1;
         let (fence, stamp) = (self.last_fence, self.stamp);
+        let client = self.session(session).map(|session| session.client.clone()).unwrap_or_default();
         let job = self.find_mut(id);
         let deadline = stamp + u64::from(job.ttr_ms);
         job.attempts += 1;
         job.holds_place |= holds_place;
-        let first = job.past.reserved.map_or(stamp, |(first, ..)| first);
-        job.past.reserved = Some((first, stamp, session.0));
+        let first = job.past.reserved.as_ref().map_or(stamp, |(first, ..)| *first);
+        job.past.reserved = Some((first, stamp, client));
         job.state = State::Reserved { fence, deadline, session: session.0 };
         let job = self.find(id);
         Some(Grant {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use adjourn_engine::{
-    Applied, Entry, FinishedView, JobSelect, JobView, Outcome, PushOutcome, Record, Reject, wait_ms,
+    Applied, Entry, FinishedView, JobSelect, JobView, Outcome, Paused, PushOutcome, Record, Reject, wait_ms,
 };
 use adjourn_types::limits::{
     DUE_PER_ENTRY_MAX, FINISHED_WINDOW_MS, SESSION_RETENTION_MS, TOPIC_RETENTION_MS,
@@ -79,7 +79,8 @@ pub(crate) struct Job {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Past {
     pub(crate) pushed: u64,
-    pub(super) reserved: Option<(u64, u64, u64)>,
+    /// When it was first and last reserved, and by whom.
+    pub(super) reserved: Option<(u64, u64, String)>,
     pub(super) edited: Option<u64>,
     pub(super) reason: Option<String>,
 }
@@ -97,7 +98,7 @@ pub(crate) struct Finished {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Topic {
     pub(crate) name: String,
-    pub(crate) paused: bool,
+    pub(crate) paused: Option<Paused>,
     pub(crate) pushed: u64,
     pub(crate) finished: u64,
     pub(crate) deleted: u64,
@@ -114,6 +115,7 @@ pub(crate) struct Session {
     pub(crate) id: u64,
     pub(crate) secret: SessionSecret,
     pub(crate) outlive: bool,
+    pub(crate) client: String,
     pub(crate) lapsed: Option<u64>,
     /// Outcomes by sequence, and the pushed jobs; only numbers from `low` on are known.
     pub(super) pushes: BTreeMap<u64, (PushOutcome, String)>,
@@ -213,7 +215,7 @@ impl Model {
         for topic in 0..self.topics.len() {
             let is_used = self.is_used(topic) || self.any_group_set(topic);
             let topic = &mut self.topics[topic];
-            if is_used || topic.paused || topic.rule.is_there() {
+            if is_used || topic.paused.is_some() || topic.rule.is_there() {
                 topic.idle_since = None;
             } else {
                 topic.idle_since = topic.idle_since.or(Some(self.stamp));
@@ -235,15 +237,16 @@ impl Model {
 
     fn history(&self, past: &Past) -> JobHistory {
         let wall = |stamp: u64| Millis(self.wall(stamp));
-        let (first, last, session) = past.reserved.map_or((None, None, None), |(first, last, session)| {
-            (Some(first), Some(last), Some(SessionId(session)))
-        });
+        let (first, last, client) = match &past.reserved {
+            None => (None, None, None),
+            Some((first, last, client)) => (Some(*first), Some(*last), Some(client.clone())),
+        };
         JobHistory {
             pushed: Some(wall(past.pushed)),
             reserved_first: first.map(wall),
             reserved_last: last.map(wall),
             edited: past.edited.map(wall),
-            held_by: session,
+            held_by: client.filter(|client| !client.is_empty()),
             reason: past.reason.clone(),
             finished: None,
         }

@@ -166,7 +166,7 @@ impl Model {
         let rule = &self.topics[topic].rule;
         let reserved = self.jobs.iter().filter(|job| job.topic == topic);
         let reserved = reserved.filter(|job| matches!(job.state, State::Reserved { .. })).count();
-        !self.topics[topic].paused
+        self.topics[topic].paused.is_none()
             && rule.policy.leases_max.is_none_or(|max| reserved < max as usize)
             && rule.has_turn(self.stamp)
     }

@@ -30,6 +30,7 @@ pub(crate) struct Schedule {
     fired: u64,
     version: u32,
     paused: Option<PausedBy>,
+    pause_note: String,
     pub(crate) next: u64,
     is_over: bool,
     has_come: bool,
@@ -53,6 +54,7 @@ impl Schedule {
             fired: 0,
             version: 0,
             paused: None,
+            pause_note: String::new(),
             next: 0,
             is_over: false,
             has_come: false,
@@ -120,9 +122,11 @@ impl Known {
                 }
             }
             Action::Fire(fire) => self.fire(fire),
-            Action::PauseSchedule(nth, paused) => {
-                Command::SchedulePause { schedule: self.schedule(*nth).id, paused: *paused }
-            }
+            Action::PauseSchedule(nth, paused) => Command::SchedulePause {
+                schedule: self.schedule(*nth).id,
+                paused: *paused,
+                note: if *paused { "why" } else { "" },
+            },
             Action::DeleteSchedule(nth) => Command::ScheduleDelete { schedule: self.schedule(*nth).id },
             other => unreachable!("{other:?} is not about a schedule"),
         }
@@ -172,10 +176,13 @@ impl Model {
             Command::ScheduleFire { schedule, record_checksum, tick, firings, template } => {
                 self.fire_schedule(schedule.0, *record_checksum, tick.as_ref(), firings, template)
             }
-            Command::SchedulePause { schedule, paused } => {
+            Command::SchedulePause { schedule, paused, note } => {
                 let schedule_id = schedule.0;
                 let schedule = self.schedule_mut(schedule_id).ok_or(Reject::NotFound)?;
                 (schedule.paused, schedule.failures) = (paused.then_some(PausedBy::User), 0);
+                if !*paused || !note.is_empty() {
+                    (*note).clone_into(&mut schedule.pause_note);
+                }
                 schedule.is_held = false;
                 if !paused {
                     self.hold_if_blocked(schedule_id);
@@ -413,6 +420,7 @@ impl Model {
             is_to_fire: self.is_to_fire(schedule.id),
             is_held: schedule.is_held,
             paused: schedule.paused,
+            pause_note: schedule.pause_note.clone(),
             overlap: schedule.overlap,
             failures_max: schedule.failures_max,
             failures: schedule.failures,

@@ -515,6 +515,7 @@ pub(super) fn schedule_pause() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_PAUSE");
     fields.add("topic", kind::text("topic", 1, 0..=128));
     fields.add("name", kind::text("name", 1, 0..=255));
+    fields.late("note", kind::text("note", 2, 0..=1_024));
     fields.message(0x7c)
 }
 
@@ -628,7 +629,7 @@ pub(super) fn job() -> BoxedStrategy<Message> {
     fields.late("reserved_first_ms", kind::any_number(8));
     fields.late("reserved_last_ms", kind::any_number(8));
     fields.late("edited_ms", kind::any_number(8));
-    fields.late("held_by", kind::any_number(8));
+    fields.late("held_by", kind::text("held_by", 1, 0..=255));
     fields.late("reason", kind::text("reason", 2, 0..=65_535));
     fields.late("finished_ms", kind::any_number(8));
     fields.late("version", kind::any_number(8));
@@ -656,7 +657,7 @@ pub(super) fn kicked() -> BoxedStrategy<Message> {
 pub(super) fn jobs() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("JOBS");
     fields.add("cursor", kind::bytes(2, 0..=65_535));
-    fields.add("jobs", kind::list(89, 0..=4_294_967_295, listed_record()));
+    fields.add("jobs", kind::list(82, 0..=4_294_967_295, listed_record()));
     fields.message(0xc3)
 }
 
@@ -760,7 +761,7 @@ pub(super) fn groups() -> BoxedStrategy<Message> {
 /// Why a job, a topic or a group gives nothing to a consumer.
 pub(super) fn reasons() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("REASONS");
-    fields.add("reasons", kind::list(19, 0..=4_294_967_295, reason_record()));
+    fields.add("reasons", kind::list(27, 0..=4_294_967_295, reason_record()));
     fields.message(0xf6)
 }
 
@@ -777,6 +778,7 @@ pub(super) fn scheduled() -> BoxedStrategy<Message> {
 pub(super) fn schedule() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE");
     fields.add("state", kind::part(schedule_state_record()));
+    fields.add("pause_note", kind::text("pause_note", 2, 0..=65_535));
     fields.add("rules", kind::part(schedule_rules_record()));
     fields.add("template", kind::part(job_template_record()));
     fields.add("history", kind::list(41, 0..=4_294_967_295, firing_record()));
@@ -787,7 +789,7 @@ pub(super) fn schedule() -> BoxedStrategy<Message> {
 pub(super) fn schedules() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULES");
     fields.add("after", kind::any_number(8));
-    fields.add("schedules", kind::list(102, 0..=4_294_967_295, listed_schedule_record()));
+    fields.add("schedules", kind::list(104, 0..=4_294_967_295, listed_schedule_record()));
     fields.message(0xfa)
 }
 
@@ -903,7 +905,7 @@ pub(super) fn listed_record() -> BoxedStrategy<Record> {
     fields.add("reserved_first_ms", kind::any_number(8));
     fields.add("reserved_last_ms", kind::any_number(8));
     fields.add("edited_ms", kind::any_number(8));
-    fields.add("held_by", kind::any_number(8));
+    fields.add("held_by", kind::text("held_by", 1, 0..=255));
     fields.add("reason", kind::text("reason", 2, 0..=65_535));
     fields.record()
 }
@@ -1034,7 +1036,7 @@ pub(super) fn group_state_record() -> BoxedStrategy<Record> {
     fields.add("oldest_ms", kind::any_number(8));
     fields.add("until_ms", kind::any_number(8));
     fields.add("weight", kind::any_number(4));
-    fields.add("hold", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]));
+    fields.add("hold", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]));
     fields.add("paused", kind::number(1, 0..=1));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.record()
@@ -1043,7 +1045,8 @@ pub(super) fn group_state_record() -> BoxedStrategy<Record> {
 /// One reason why a job, a topic or a group gives nothing now.
 pub(super) fn reason_record() -> BoxedStrategy<Record> {
     let mut fields = Fields::of("reason");
-    fields.add("why", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]));
+    fields.add("why", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]));
+    fields.add("since_ms", kind::any_number(8));
     fields.add("until_ms", kind::any_number(8));
     fields.add("jobs", kind::any_number(8));
     fields.add("text", kind::text("text", 2, 0..=65_535));
@@ -1104,6 +1107,7 @@ pub(super) fn listed_schedule_record() -> BoxedStrategy<Record> {
     fields.add("note", kind::text("note", 2, 0..=256));
     fields.add("topic", kind::text("topic", 1, 0..=255));
     fields.add("name", kind::text("name", 1, 0..=255));
+    fields.add("pause_note", kind::text("pause_note", 2, 0..=65_535));
     fields.record()
 }
 

@@ -131,7 +131,7 @@ fn of_groups_or_schedules(opcode: RequestOpcode, topic: TopicName) -> Request {
             schedules_max: 1,
         }),
         Of::ScheduleDelete => Request::ScheduleDelete { topic, name: "nightly".to_owned() },
-        Of::SchedulePause => Request::SchedulePause { topic, name: "nightly".to_owned() },
+        Of::SchedulePause => Request::SchedulePause { topic, name: "nightly".to_owned(), note: None },
         Of::ScheduleResume => Request::ScheduleResume { topic, name: "nightly".to_owned() },
         Of::ScheduleRun => Request::ScheduleRun { topic, name: "nightly".to_owned() },
         other => unreachable!("{other:?} is about neither groups nor schedules"),

@@ -76,7 +76,7 @@ impl Scheduler {
         let (topic, named) = (topic(TICKS), name.to_owned());
         match endpoint.random.below(20) {
             0..=2 => self.set(endpoint, name),
-            3 => Request::SchedulePause { topic, name: named },
+            3 => Request::SchedulePause { topic, name: named, note: Some("why".to_owned()) },
             4 | 5 => Request::ScheduleResume { topic, name: named },
             6 if endpoint.random.percent(20) => Request::ScheduleDelete { topic, name: named },
             7..=11 => Request::Reserve(Reserve {

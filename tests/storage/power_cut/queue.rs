@@ -85,7 +85,7 @@ impl Queue {
             next_chunk: 1,
             pages: Vec::new(),
         };
-        let open = Command::SessionOpen { secret: SessionSecret([2; 16]), leases_outlive: false };
+        let open = Command::SessionOpen { secret: SessionSecret([2; 16]), leases_outlive: false, client: "" };
         queue.apply(vec![
             Command::Genesis { key_secret: [1; 16] },
             Command::ClockOffset { offset_ms: -5000 },

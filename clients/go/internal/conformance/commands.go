@@ -105,6 +105,7 @@ type command struct {
 	Attributes    values          `json:"attributes"`
 	When          string          `json:"when"`
 	Zone          string          `json:"zone"`
+	Note          string          `json:"note"`
 	Overlap       string          `json:"overlap"`
 	Missed        string          `json:"missed"`
 	IfVersion     any             `json:"if_version"`

@@ -600,7 +600,7 @@ func takePast(f fields, v *wire.Past) {
 	v.ReservedFirstMs = f.u64("reserved_first_ms")
 	v.ReservedLastMs = f.u64("reserved_last_ms")
 	v.EditedMs = f.u64("edited_ms")
-	v.HeldBy = f.u64("held_by")
+	v.HeldBy = f.text("held_by")
 	v.Reason = f.text("reason")
 }
 
@@ -609,7 +609,7 @@ func showPast(v *wire.Past, to map[string]any) {
 	to["reserved_first_ms"] = decimal(v.ReservedFirstMs)
 	to["reserved_last_ms"] = decimal(v.ReservedLastMs)
 	to["edited_ms"] = decimal(v.EditedMs)
-	to["held_by"] = decimal(v.HeldBy)
+	to["held_by"] = v.HeldBy
 	to["reason"] = v.Reason
 }
 
@@ -821,6 +821,7 @@ func showGroupState(v *wire.GroupState, to map[string]any) {
 
 func takeReason(f fields, v *wire.Reason) {
 	v.Why = f.u8("why")
+	v.SinceMs = f.u64("since_ms")
 	v.UntilMs = f.u64("until_ms")
 	v.Jobs = f.u64("jobs")
 	v.Text = f.text("text")
@@ -828,6 +829,7 @@ func takeReason(f fields, v *wire.Reason) {
 
 func showReason(v *wire.Reason, to map[string]any) {
 	to["why"] = v.Why
+	to["since_ms"] = decimal(v.SinceMs)
 	to["until_ms"] = decimal(v.UntilMs)
 	to["jobs"] = decimal(v.Jobs)
 	to["text"] = v.Text
@@ -878,6 +880,7 @@ func takeListedSchedule(f fields, v *wire.ListedSchedule) {
 	takeScheduleRules(f, &v.ScheduleRules)
 	v.Topic = f.text("topic")
 	v.Name = f.text("name")
+	v.PauseNote = f.text("pause_note")
 }
 
 func showListedSchedule(v *wire.ListedSchedule, to map[string]any) {
@@ -885,6 +888,7 @@ func showListedSchedule(v *wire.ListedSchedule, to map[string]any) {
 	showScheduleRules(&v.ScheduleRules, to)
 	to["topic"] = v.Topic
 	to["name"] = v.Name
+	to["pause_note"] = v.PauseNote
 }
 
 func takeHello(f fields, v *wire.Hello) {
@@ -1370,11 +1374,13 @@ func showScheduleDelete(v *wire.ScheduleDelete, to map[string]any) {
 func takeSchedulePause(f fields, v *wire.SchedulePause) {
 	v.Topic = f.text("topic")
 	v.Name = f.text("name")
+	v.Note = f.text("note")
 }
 
 func showSchedulePause(v *wire.SchedulePause, to map[string]any) {
 	to["topic"] = v.Topic
 	to["name"] = v.Name
+	to["note"] = v.Note
 }
 
 func takeScheduleResume(f fields, v *wire.ScheduleResume) {
@@ -1699,6 +1705,7 @@ func showScheduled(v *wire.Scheduled, to map[string]any) {
 
 func takeSchedule(f fields, v *wire.Schedule) {
 	takeScheduleState(f.object("state"), &v.State)
+	v.PauseNote = f.text("pause_note")
 	takeScheduleRules(f, &v.ScheduleRules)
 	takeJobTemplate(f, &v.JobTemplate)
 	v.History = takeItems(f, "history", takeFiring)
@@ -1706,6 +1713,7 @@ func takeSchedule(f fields, v *wire.Schedule) {
 
 func showSchedule(v *wire.Schedule, to map[string]any) {
 	to["state"] = showObject(&v.State, showScheduleState)
+	to["pause_note"] = v.PauseNote
 	showScheduleRules(&v.ScheduleRules, to)
 	showJobTemplate(&v.JobTemplate, to)
 	to["history"] = showItems(v.History, showFiring)

@@ -34,7 +34,7 @@ func schedule(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		}
 		return map[string]any{"schedules": list}, err
 	case "schedule_pause":
-		return empty, q.PauseSchedule(ctx, c.Topic, c.Name)
+		return empty, q.PauseSchedule(ctx, c.Topic, c.Name, c.Note)
 	case "schedule_resume":
 		return empty, q.ResumeSchedule(ctx, c.Topic, c.Name)
 	case "schedule_delete":
@@ -83,7 +83,7 @@ func shownScheduleInfo(info *adjourn.ScheduleInfo) any {
 }
 
 func shownSchedule(state *adjourn.ScheduleState, rules *adjourn.ScheduleRules) map[string]any {
-	shown := map[string]any{"version": state.Version, "when": rules.When, "paused": nil, "next_ms": shownTime(state.Next)}
+	shown := map[string]any{"version": state.Version, "when": rules.When, "paused": nil, "pause_note": state.PauseNote, "next_ms": shownTime(state.Next)}
 	if state.Paused != adjourn.NotPaused {
 		shown["paused"] = choiceName(state.Paused)
 	}

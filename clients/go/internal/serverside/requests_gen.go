@@ -705,6 +705,10 @@ func readSchedulePause(r *wire.Reader, m *wire.SchedulePause) {
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	atMost(r, "name", uint64(len(m.Name)), 255)
+	if r.More() {
+		m.Note = r.Text16()
+		atMost(r, "note", uint64(len(m.Note)), 1024)
+	}
 }
 
 func readScheduleResume(r *wire.Reader, m *wire.ScheduleResume) {

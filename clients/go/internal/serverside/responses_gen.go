@@ -129,7 +129,7 @@ func appendShown(w *wire.Writer, v *wire.Shown) {
 
 func appendListed(w *wire.Writer, v *wire.Listed) {
 	attributes := v.Attributes.Size()
-	b := w.Fixed(89)
+	b := w.Fixed(82)
 	binary.LittleEndian.PutUint64(b, v.Job)
 	binary.LittleEndian.PutUint64(b[8:], v.DueMs)
 	b[16] = v.State
@@ -147,12 +147,13 @@ func appendListed(w *wire.Writer, v *wire.Listed) {
 	binary.LittleEndian.PutUint64(b[55:], v.ReservedFirstMs)
 	binary.LittleEndian.PutUint64(b[63:], v.ReservedLastMs)
 	binary.LittleEndian.PutUint64(b[71:], v.EditedMs)
-	binary.LittleEndian.PutUint64(b[79:], v.HeldBy)
-	binary.LittleEndian.PutUint16(b[87:], w.Len16(len(v.Reason)))
+	b[79] = w.Len8(len(v.HeldBy))
+	binary.LittleEndian.PutUint16(b[80:], w.Len16(len(v.Reason)))
 	w.Text(v.Topic)
 	w.Text(v.Key)
 	wire.AppendAttributes(w, &v.Attributes)
 	w.Bytes(v.Body)
+	w.Text(v.HeldBy)
 	w.Text(v.Reason)
 }
 
@@ -274,11 +275,12 @@ func appendGroupState(w *wire.Writer, v *wire.GroupState) {
 }
 
 func appendReason(w *wire.Writer, v *wire.Reason) {
-	b := w.Fixed(19)
+	b := w.Fixed(27)
 	b[0] = v.Why
-	binary.LittleEndian.PutUint64(b[1:], v.UntilMs)
-	binary.LittleEndian.PutUint64(b[9:], v.Jobs)
-	binary.LittleEndian.PutUint16(b[17:], w.Len16(len(v.Text)))
+	binary.LittleEndian.PutUint64(b[1:], v.SinceMs)
+	binary.LittleEndian.PutUint64(b[9:], v.UntilMs)
+	binary.LittleEndian.PutUint64(b[17:], v.Jobs)
+	binary.LittleEndian.PutUint16(b[25:], w.Len16(len(v.Text)))
 	w.Text(v.Text)
 }
 
@@ -293,7 +295,7 @@ func appendFiring(w *wire.Writer, v *wire.Firing) {
 }
 
 func appendListedSchedule(w *wire.Writer, v *wire.ListedSchedule) {
-	b := w.Fixed(102)
+	b := w.Fixed(104)
 	binary.LittleEndian.PutUint64(b, v.Schedule)
 	binary.LittleEndian.PutUint64(b[8:], v.NextMs)
 	binary.LittleEndian.PutUint64(b[16:], v.Fired)
@@ -319,12 +321,14 @@ func appendListedSchedule(w *wire.Writer, v *wire.ListedSchedule) {
 	binary.LittleEndian.PutUint16(b[98:], w.Len16(len(v.Note)))
 	b[100] = w.Len8(len(v.Topic))
 	b[101] = w.Len8(len(v.Name))
+	binary.LittleEndian.PutUint16(b[102:], w.Len16(len(v.PauseNote)))
 	w.Text(v.When)
 	w.Text(v.Zone)
 	w.Text(v.Key)
 	w.Text(v.Note)
 	w.Text(v.Topic)
 	w.Text(v.Name)
+	w.Text(v.PauseNote)
 }
 
 func appendWelcome(w *wire.Writer, m *wire.Welcome) {
@@ -402,7 +406,7 @@ func appendJob(w *wire.Writer, m *wire.Job) {
 	w.U64(m.ReservedFirstMs)
 	w.U64(m.ReservedLastMs)
 	w.U64(m.EditedMs)
-	w.U64(m.HeldBy)
+	w.Text8(m.HeldBy)
 	w.Text16(m.Reason)
 	w.U64(m.FinishedMs)
 	w.U64(m.Version)
@@ -422,7 +426,7 @@ func appendKicked(w *wire.Writer, m *wire.Kicked) {
 
 func appendJobs(w *wire.Writer, m *wire.Jobs) {
 	w.Bytes16(m.Cursor)
-	w.List(89, len(m.Jobs))
+	w.List(82, len(m.Jobs))
 	for i := range m.Jobs {
 		appendListed(w, &m.Jobs[i])
 	}
@@ -528,7 +532,7 @@ func appendGroups(w *wire.Writer, m *wire.Groups) {
 }
 
 func appendReasons(w *wire.Writer, m *wire.Reasons) {
-	w.List(19, len(m.Reasons))
+	w.List(27, len(m.Reasons))
 	for i := range m.Reasons {
 		appendReason(w, &m.Reasons[i])
 	}
@@ -551,6 +555,7 @@ func appendSchedule(w *wire.Writer, m *wire.Schedule) {
 	binary.LittleEndian.PutUint32(b[32:], m.State.Failures)
 	b[36] = m.State.Paused
 	b[37] = m.State.Marks
+	w.Text16(m.PauseNote)
 	appendScheduleRules(w, &m.ScheduleRules)
 	appendJobTemplate(w, &m.JobTemplate)
 	w.List(41, len(m.History))
@@ -561,7 +566,7 @@ func appendSchedule(w *wire.Writer, m *wire.Schedule) {
 
 func appendSchedules(w *wire.Writer, m *wire.Schedules) {
 	w.U64(m.After)
-	w.List(102, len(m.Schedules))
+	w.List(104, len(m.Schedules))
 	for i := range m.Schedules {
 		appendListedSchedule(w, &m.Schedules[i])
 	}

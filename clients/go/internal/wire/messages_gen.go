@@ -112,8 +112,9 @@ type Past struct {
 	ReservedLastMs uint64
 	// EditedMs: when it was last edited.
 	EditedMs uint64
-	// HeldBy: the session that got the last lease; 0 for none.
-	HeldBy uint64
+	// HeldBy: who got the last lease: the address, the token and the name of the client, as of the start of its
+	// session. Empty for none, and where the asking token lacks the right `admin` for all topics.
+	HeldBy string
 	// Reason: the last reason given with a RELEASE or BURY.
 	Reason string
 }
@@ -314,6 +315,8 @@ type GroupState struct {
 type Reason struct {
 	// Why: the reason.
 	Why uint8
+	// SinceMs: when it began, on the wall clock; 0 if that is not known.
+	SinceMs uint64
 	// UntilMs: when it ends, on the wall clock; 0 if that is not known.
 	UntilMs uint64
 	// Jobs: with `behind`: how many jobs come first; with a limit of leases: how many there are; else 0.
@@ -368,6 +371,8 @@ type ListedSchedule struct {
 	Topic string
 	// Name: its name.
 	Name string
+	// PauseNote: what the user who paused it noted; empty for nothing.
+	PauseNote string
 }
 
 // Hello is the request HELLO. Opens the conversation; the first frame on every connection.
@@ -957,6 +962,8 @@ type SchedulePause struct {
 	Topic string
 	// Name: its name.
 	Name string
+	// Note: why, for people, at most 1,024 bytes. To pause again replaces it; empty for none, or to keep it.
+	Note string
 }
 
 // Opcode is OpSchedulePause.
@@ -1332,6 +1339,8 @@ func (*Scheduled) Opcode() Opcode { return OpScheduled }
 type Schedule struct {
 	// State: where it stands.
 	State ScheduleState
+	// PauseNote: what the user who paused it noted; empty for nothing.
+	PauseNote string
 	// ScheduleRules: when it fires.
 	ScheduleRules
 	// JobTemplate: its jobs.

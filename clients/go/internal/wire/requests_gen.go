@@ -466,6 +466,9 @@ func appendScheduleDelete(w *Writer, m *ScheduleDelete) {
 func appendSchedulePause(w *Writer, m *SchedulePause) {
 	w.Text8(m.Topic)
 	w.Text8(m.Name)
+	if m.Note != "" {
+		w.Text16(m.Note)
+	}
 }
 
 func appendScheduleResume(w *Writer, m *ScheduleResume) {

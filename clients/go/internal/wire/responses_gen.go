@@ -217,12 +217,13 @@ func readListed(r *Reader, fixed int, v *Listed) {
 	v.ReservedFirstMs = binary.LittleEndian.Uint64(b[55:])
 	v.ReservedLastMs = binary.LittleEndian.Uint64(b[63:])
 	v.EditedMs = binary.LittleEndian.Uint64(b[71:])
-	v.HeldBy = binary.LittleEndian.Uint64(b[79:])
-	reason := int(binary.LittleEndian.Uint16(b[87:]))
+	heldBy := int(b[79])
+	reason := int(binary.LittleEndian.Uint16(b[80:]))
 	v.Topic = r.RepeatedText(topic)
 	v.Key = r.Text(key)
 	ReadAttributes(r, attributes, &v.Attributes)
 	v.Body = r.Bytes(body)
+	v.HeldBy = r.Text(heldBy)
 	v.Reason = r.Text(reason)
 }
 
@@ -372,9 +373,10 @@ func readReason(r *Reader, fixed int, v *Reason) {
 		return
 	}
 	v.Why = b[0]
-	v.UntilMs = binary.LittleEndian.Uint64(b[1:])
-	v.Jobs = binary.LittleEndian.Uint64(b[9:])
-	text := int(binary.LittleEndian.Uint16(b[17:]))
+	v.SinceMs = binary.LittleEndian.Uint64(b[1:])
+	v.UntilMs = binary.LittleEndian.Uint64(b[9:])
+	v.Jobs = binary.LittleEndian.Uint64(b[17:])
+	text := int(binary.LittleEndian.Uint16(b[25:]))
 	v.Text = r.Text(text)
 }
 
@@ -421,12 +423,14 @@ func readListedSchedule(r *Reader, fixed int, v *ListedSchedule) {
 	note := int(binary.LittleEndian.Uint16(b[98:]))
 	topic := int(b[100])
 	name := int(b[101])
+	pauseNote := int(binary.LittleEndian.Uint16(b[102:]))
 	v.When = r.Text(when)
 	v.Zone = r.Text(zone)
 	v.Key = r.Text(key)
 	v.Note = r.Text(note)
 	v.Topic = r.RepeatedText(topic)
 	v.Name = r.Text(name)
+	v.PauseNote = r.Text(pauseNote)
 }
 
 func readWelcome(r *Reader, m *Welcome) {
@@ -532,7 +536,7 @@ func readJob(r *Reader, m *Job) {
 		m.EditedMs = r.U64()
 	}
 	if r.More() {
-		m.HeldBy = r.U64()
+		m.HeldBy = r.Text8()
 	}
 	if r.More() {
 		m.Reason = r.Text16()
@@ -562,7 +566,7 @@ func readKicked(r *Reader, m *Kicked) {
 
 func readJobs(r *Reader, m *Jobs) {
 	m.Cursor = r.Bytes16()
-	if fixed, count := r.List(89); count > 0 {
+	if fixed, count := r.List(82); count > 0 {
 		m.Jobs = make([]Listed, count)
 		for i := range m.Jobs {
 			readListed(r, fixed, &m.Jobs[i])
@@ -688,7 +692,7 @@ func readGroups(r *Reader, m *Groups) {
 }
 
 func readReasons(r *Reader, m *Reasons) {
-	if fixed, count := r.List(19); count > 0 {
+	if fixed, count := r.List(27); count > 0 {
 		m.Reasons = make([]Reason, count)
 		for i := range m.Reasons {
 			readReason(r, fixed, &m.Reasons[i])
@@ -715,6 +719,7 @@ func readSchedule(r *Reader, m *Schedule) {
 		m.State.Paused = b[36]
 		m.State.Marks = b[37] & 0x3
 	}
+	m.PauseNote = r.Text16()
 	readScheduleRules(r, 62, &m.ScheduleRules)
 	readJobTemplate(r, 14, &m.JobTemplate)
 	if fixed, count := r.List(41); count > 0 {
@@ -727,7 +732,7 @@ func readSchedule(r *Reader, m *Schedule) {
 
 func readSchedules(r *Reader, m *Schedules) {
 	m.After = r.U64()
-	if fixed, count := r.List(102); count > 0 {
+	if fixed, count := r.List(104); count > 0 {
 		m.Schedules = make([]ListedSchedule, count)
 		for i := range m.Schedules {
 			readListedSchedule(r, fixed, &m.Schedules[i])

@@ -316,24 +316,25 @@ const (
 
 // Why a job, a topic or a group gives nothing to a consumer now.
 const (
-	WhyNext           = 0
-	WhyDelayed        = 1
-	WhyTopicPaused    = 2
-	WhyTopicLeases    = 3
-	WhyTopicRate      = 4
-	WhyGroupPaused    = 5
-	WhyGroupLeases    = 6
-	WhyGroupRate      = 7
-	WhyGroupReserved  = 8
-	WhyGroupRetry     = 9
-	WhyGroupBuried    = 10
-	WhyBehind         = 11
-	WhyNoConsumer     = 12
-	WhyCallBackPaused = 13
-	WhyReserved       = 14
-	WhyBuried         = 15
-	WhyFinished       = 16
-	WhyEmpty          = 17
+	WhyNext              = 0
+	WhyDelayed           = 1
+	WhyTopicPaused       = 2
+	WhyTopicLeases       = 3
+	WhyTopicRate         = 4
+	WhyGroupPaused       = 5
+	WhyGroupLeases       = 6
+	WhyGroupRate         = 7
+	WhyGroupReserved     = 8
+	WhyGroupRetry        = 9
+	WhyGroupBuried       = 10
+	WhyBehind            = 11
+	WhyNoConsumer        = 12
+	WhyCallBackPaused    = 13
+	WhyReserved          = 14
+	WhyBuried            = 15
+	WhyFinished          = 16
+	WhyEmpty             = 17
+	WhyCallBackSuspended = 18
 )
 
 // What became of an instant of a schedule.

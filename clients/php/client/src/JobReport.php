@@ -28,7 +28,8 @@ final readonly class JobReport
         public ?int $reservedFirstMs = null,
         public ?int $reservedLastMs = null,
         public ?int $editedMs = null,
-        public ?int $heldBy = null,
+        /** Who got the last lease: the client's address, its token and its name. Only a token with the right `admin` for all topics sees it. */
+        public ?string $heldBy = null,
         public ?string $reason = null,
         public ?int $finishedMs = null,
         /** Grows with each change of the job; `reschedule` and `edit` can be made to depend on it. Null if it is not known. */
@@ -69,7 +70,7 @@ final readonly class JobReport
             reservedFirstMs: $f['reserved_first_ms'] ?: null,
             reservedLastMs: $f['reserved_last_ms'] ?: null,
             editedMs: $f['edited_ms'] ?: null,
-            heldBy: $f['held_by'] ?: null,
+            heldBy: $f['held_by'] === '' ? null : $f['held_by'],
             reason: $f['reason'] === '' ? null : $f['reason'],
             // An item of JOBS has neither of these.
             finishedMs: ($f['finished_ms'] ?? 0) ?: null,

@@ -160,6 +160,8 @@ final class Limit
     public const BACKUP_IDLE_MS_MAX = 600_000;
     /** Client_name in HELLO. */
     public const CLIENT_NAME_BYTES_MAX = 64;
+    /** Held_by: what is known of who a client is. */
+    public const CLIENT_BYTES_MAX = 255;
     /** Token in HELLO. */
     public const TOKEN_BYTES_MAX = 256;
     /** Address of a node in CLUSTER_ADD. */

@@ -78,10 +78,10 @@ trait ScheduleCalls
         } while ($page['after'] !== 0);
     }
 
-    /** Lets a schedule fire no more until it is resumed. */
-    public function pauseSchedule(string $topic, string $name): void
+    /** Lets a schedule fire no more until it is resumed. The note says why, for people. */
+    public function pauseSchedule(string $topic, string $name, string $note = ''): void
     {
-        $this->session->call(Opcode::SchedulePause, self::schedule($topic, $name));
+        $this->session->call(Opcode::SchedulePause, self::schedule($topic, $name) + ['note' => $note]);
     }
 
     /** Lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed. */

@@ -20,7 +20,7 @@ final readonly class ScheduleReport
     public static function of(array $f): self
     {
         return new self(
-            ScheduleState::of($f['state']),
+            ScheduleState::of($f['state'] + ['pause_note' => $f['pause_note']]),
             ScheduleRules::ofWire($f),
             JobTemplate::of($f),
             array_map(Firing::of(...), $f['history']),

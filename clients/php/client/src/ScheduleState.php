@@ -24,6 +24,8 @@ final readonly class ScheduleState
         public int $failures,
         /** Why it does not fire at present; null if it fires. */
         public ?PausedReason $paused,
+        /** What the user who paused it noted; empty for nothing. */
+        public string $pauseNote,
         /** Its next instant has come, and is about to be fired. */
         public bool $hasCome,
         /** Its next instant has come, and waits until an earlier job has ended. */
@@ -31,7 +33,7 @@ final readonly class ScheduleState
     ) {
     }
 
-    /** @param array<string, mixed> $f the state in SCHEDULE, or an item of SCHEDULES */
+    /** @param array<string, mixed> $f the state and the note of SCHEDULE, or an item of SCHEDULES */
     public static function of(array $f): self
     {
         return new self(
@@ -42,6 +44,7 @@ final readonly class ScheduleState
             $f['running'],
             $f['failures'],
             PausedReason::of($f['paused']),
+            $f['pause_note'],
             ($f['marks'] & ScheduleFrames::SCHEDULE_MARKS_COME) !== 0,
             ($f['marks'] & ScheduleFrames::SCHEDULE_MARKS_HELD) !== 0,
         );

@@ -45,6 +45,8 @@ enum Why: int
     case Finished = ClusterFrames::WHY_FINISHED;
     /** No job is ready. */
     case Empty = ClusterFrames::WHY_EMPTY;
+    /** The destination of the topic's calls failed: calls are suspended. */
+    case CallBackSuspended = ClusterFrames::WHY_CALL_BACK_SUSPENDED;
     /** A reason that only a newer server knows. No frame has this number. */
     case Unknown = -1;
 

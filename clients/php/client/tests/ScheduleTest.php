@@ -65,8 +65,9 @@ final class ScheduleTest extends TestCase
         $this->client->setSchedule('t', 'b', '@every 90s');
         $this->client->setSchedule('other', 'c', '@daily');
         self::assertSame(['a @every 1h', 'b @every 90s'], $this->listed());
-        $this->client->pauseSchedule('t', 'a');
-        self::assertSame(PausedReason::User, $this->client->showSchedule('t', 'a')->state->paused);
+        $this->client->pauseSchedule('t', 'a', 'for now');
+        $state = $this->client->showSchedule('t', 'a')->state;
+        self::assertSame([PausedReason::User, 'for now'], [$state->paused, $state->pauseNote]);
         $now = $this->adjourn()->now();
         self::assertSame([['b @every 90s'], []], [$this->listed(prefix: 'b'), $this->listed(prefix: 'bb')]);
         self::assertSame([['a @every 1h'], ['b @every 90s']], [$this->listed(paused: true), $this->listed(paused: false)]);

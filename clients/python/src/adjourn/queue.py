@@ -504,9 +504,9 @@ class Queue:
             if not after:
                 return
 
-    async def schedule_pause(self, topic: str, name: str) -> None:
-        """Lets a schedule fire no more until it is resumed."""
-        await self._ask(rq.SchedulePause(topic, name), rs.Done)
+    async def schedule_pause(self, topic: str, name: str, *, note: str = "") -> None:
+        """Lets a schedule fire no more until it is resumed. The note says why, for people."""
+        await self._ask(rq.SchedulePause(topic, name, note), rs.Done)
 
     async def schedule_resume(self, topic: str, name: str) -> None:
         """Lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed."""

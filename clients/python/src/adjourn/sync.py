@@ -435,9 +435,9 @@ class Queue:
         """The schedules of a topic that meet all conditions. See `adjourn.Queue.schedules`."""
         return self._each(lambda q: q.schedules(topic, prefix=prefix, paused=paused, next_before=next_before))
 
-    def schedule_pause(self, topic: str, name: str) -> None:
-        """Lets a schedule fire no more until it is resumed."""
-        self._do(lambda q: q.schedule_pause(topic, name))
+    def schedule_pause(self, topic: str, name: str, *, note: str = "") -> None:
+        """Lets a schedule fire no more until it is resumed. The note says why, for people."""
+        self._do(lambda q: q.schedule_pause(topic, name, note=note))
 
     def schedule_resume(self, topic: str, name: str) -> None:
         """Lets a paused schedule fire again."""

@@ -238,9 +238,11 @@ export const WHY = {
   finished: 16,
   /** No job is ready. */
   empty: 17,
+  /** The destination of the topic's calls failed: calls are suspended. */
+  call_back_suspended: 18,
 } as const;
 /** The names of `WHY`, each at the place of its number. */
-export const WHY_NAMES = ['next', 'delayed', 'topic_paused', 'topic_leases', 'topic_rate', 'group_paused', 'group_leases', 'group_rate', 'group_reserved', 'group_retry', 'group_buried', 'behind', 'no_consumer', 'call_back_paused', 'reserved', 'buried', 'finished', 'empty'] as const;
+export const WHY_NAMES = ['next', 'delayed', 'topic_paused', 'topic_leases', 'topic_rate', 'group_paused', 'group_leases', 'group_rate', 'group_reserved', 'group_retry', 'group_buried', 'behind', 'no_consumer', 'call_back_paused', 'reserved', 'buried', 'finished', 'empty', 'call_back_suspended'] as const;
 
 /** What became of an instant of a schedule. Any other number: something that only a newer server knows. */
 export const FIRED = {

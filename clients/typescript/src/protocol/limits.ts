@@ -150,6 +150,8 @@ export const BACKUP_READ_BYTES_MAX = 1_048_576;
 export const BACKUP_IDLE_MS_MAX = 600_000;
 /** Client_name in HELLO. */
 export const CLIENT_NAME_BYTES_MAX = 64;
+/** Held_by: what is known of who a client is. */
+export const CLIENT_BYTES_MAX = 255;
 /** Token in HELLO. */
 export const TOKEN_BYTES_MAX = 256;
 /** Address of a node in CLUSTER_ADD. */

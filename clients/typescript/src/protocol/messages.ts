@@ -305,8 +305,11 @@ export interface PastValue {
   readonly reservedLastMs: bigint;
   /** When it was last edited. */
   readonly editedMs: bigint;
-  /** The session that got the last lease; 0 for none. */
-  readonly heldBy: bigint;
+  /**
+   * Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty
+   * for none, and where the asking token lacks the right `admin` for all topics.
+   */
+  readonly heldBy: string;
   /** The last reason given with a RELEASE or BURY. */
   readonly reason: string;
 }
@@ -347,8 +350,11 @@ export interface ListedValue {
   readonly reservedLastMs: bigint;
   /** When it was last edited. */
   readonly editedMs: bigint;
-  /** The session that got the last lease; 0 for none. */
-  readonly heldBy: bigint;
+  /**
+   * Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty
+   * for none, and where the asking token lacks the right `admin` for all topics.
+   */
+  readonly heldBy: string;
   /** The last reason given with a RELEASE or BURY. */
   readonly reason: string;
 }
@@ -550,7 +556,7 @@ export interface GroupStateValue {
   /**
    * What holds it back: 0 next, 1 delayed, 2 topic_paused, 3 topic_leases, 4 topic_rate, 5 group_paused, 6
    * group_leases, 7 group_rate, 8 group_reserved, 9 group_retry, 10 group_buried, 11 behind, 12 no_consumer, 13
-   * call_back_paused, 14 reserved, 15 buried, 16 finished, 17 empty.
+   * call_back_paused, 14 reserved, 15 buried, 16 finished, 17 empty, 18 call_back_suspended.
    */
   readonly hold: number;
   /** 1 if an operator paused it. */
@@ -564,9 +570,11 @@ export interface ReasonValue {
   /**
    * The reason: 0 next, 1 delayed, 2 topic_paused, 3 topic_leases, 4 topic_rate, 5 group_paused, 6 group_leases, 7
    * group_rate, 8 group_reserved, 9 group_retry, 10 group_buried, 11 behind, 12 no_consumer, 13 call_back_paused, 14
-   * reserved, 15 buried, 16 finished, 17 empty.
+   * reserved, 15 buried, 16 finished, 17 empty, 18 call_back_suspended.
    */
   readonly why: number;
+  /** When it began, on the wall clock; 0 if that is not known. */
+  readonly sinceMs: bigint;
   /** When it ends, on the wall clock; 0 if that is not known. */
   readonly untilMs: bigint;
   /** With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0. */
@@ -670,6 +678,8 @@ export interface ListedScheduleValue {
   readonly topic: string;
   /** Its name. */
   readonly name: string;
+  /** What the user who paused it noted; empty for nothing. */
+  readonly pauseNote: string;
 }
 
 /** Of messages without fields. */
@@ -1095,6 +1105,8 @@ export interface SchedulePauseFields {
   readonly topic: string;
   /** Its name. */
   readonly name: string;
+  /** Why, for people, at most 1,024 bytes. To pause again replaces it; empty for none, or to keep it. */
+  readonly note: string;
 }
 
 /** SCHEDULE_RESUME: Lets a paused schedule fire again. *missed* says what happens to the instants that passed. */
@@ -1390,8 +1402,11 @@ export interface JobFields extends ShownValue {
   readonly reservedLastMs: bigint;
   /** When it was last edited. */
   readonly editedMs: bigint;
-  /** The session that got the last lease; 0 for none. */
-  readonly heldBy: bigint;
+  /**
+   * Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty
+   * for none, and where the asking token lacks the right `admin` for all topics.
+   */
+  readonly heldBy: string;
   /** The last reason given with a RELEASE or BURY. */
   readonly reason: string;
   /** When it was finished. */
@@ -1566,6 +1581,8 @@ export interface ScheduledFields {
 export interface ScheduleFields extends ScheduleRulesValue, JobTemplateValue {
   /** Where it stands. */
   readonly state: ScheduleStateValue;
+  /** What the user who paused it noted; empty for nothing. */
+  readonly pauseNote: string;
   /** What it did of late, the oldest first; at most 20. */
   readonly history: readonly FiringValue[];
 }

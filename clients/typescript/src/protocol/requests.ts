@@ -381,8 +381,10 @@ function putScheduleDelete(to: ByteWriter, fields: ScheduleDeleteFields): void {
 }
 
 function putSchedulePause(to: ByteWriter, fields: SchedulePauseFields): void {
+  const { note = '' } = fields;
   to.text8(fields.topic);
   to.text8(fields.name);
+  if (note.length > 0) to.text16(note);
 }
 
 function putScheduleResume(to: ByteWriter, fields: ScheduleResumeFields): void {

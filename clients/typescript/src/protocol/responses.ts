@@ -200,8 +200,8 @@ function takeListed(from: ByteReader, fixed: number): ListedValue {
     reservedFirstMs: view.getBigUint64(at + 55, true),
     reservedLastMs: view.getBigUint64(at + 63, true),
     editedMs: view.getBigUint64(at + 71, true),
-    heldBy: view.getBigUint64(at + 79, true),
-    reason: from.text(view.getUint16(at + 87, true), 'reason'),
+    heldBy: from.text(view.getUint8(at + 79), 'held_by'),
+    reason: from.text(view.getUint16(at + 80, true), 'reason'),
   };
 }
 
@@ -351,9 +351,10 @@ function takeReason(from: ByteReader, fixed: number): ReasonValue {
   const { view } = from;
   return {
     why: view.getUint8(at),
-    untilMs: view.getBigUint64(at + 1, true),
-    jobs: view.getBigUint64(at + 9, true),
-    text: from.text(view.getUint16(at + 17, true), 'text'),
+    sinceMs: view.getBigUint64(at + 1, true),
+    untilMs: view.getBigUint64(at + 9, true),
+    jobs: view.getBigUint64(at + 17, true),
+    text: from.text(view.getUint16(at + 25, true), 'text'),
   };
 }
 
@@ -414,6 +415,7 @@ function takeListedSchedule(from: ByteReader, fixed: number): ListedScheduleValu
     note: from.text(view.getUint16(at + 98, true), 'note'),
     topic: from.text(view.getUint8(at + 100), 'topic'),
     name: from.text(view.getUint8(at + 101), 'name'),
+    pauseNote: from.text(view.getUint16(at + 102, true), 'pause_note'),
   };
 }
 
@@ -490,7 +492,7 @@ function takeJob(from: ByteReader): JobFields {
     reservedFirstMs: from.left > 0 ? from.u64('reserved_first_ms') : 0n,
     reservedLastMs: from.left > 0 ? from.u64('reserved_last_ms') : 0n,
     editedMs: from.left > 0 ? from.u64('edited_ms') : 0n,
-    heldBy: from.left > 0 ? from.u64('held_by') : 0n,
+    heldBy: from.left > 0 ? from.text(from.u8('held_by'), 'held_by') : '',
     reason: from.left > 0 ? from.text(from.u16('reason'), 'reason') : '',
     finishedMs: from.left > 0 ? from.u64('finished_ms') : 0n,
     version: from.left > 0 ? from.u64('version') : 0n,
@@ -515,7 +517,7 @@ function takeKicked(from: ByteReader): KickedFields {
 function takeJobs(from: ByteReader): JobsFields {
   return {
     cursor: from.copy(from.u16('cursor'), 'cursor'),
-    jobs: from.list(89, 'jobs', takeListed),
+    jobs: from.list(82, 'jobs', takeListed),
   };
 }
 
@@ -608,7 +610,7 @@ function takeGroups(from: ByteReader): GroupsFields {
 
 function takeReasons(from: ByteReader): ReasonsFields {
   return {
-    reasons: from.list(19, 'reasons', takeReason),
+    reasons: from.list(27, 'reasons', takeReason),
   };
 }
 
@@ -623,6 +625,7 @@ function takeScheduled(from: ByteReader): ScheduledFields {
 function takeSchedule(from: ByteReader): ScheduleFields {
   return {
     state: takeScheduleState(from, 38),
+    pauseNote: from.text(from.u16('pause_note'), 'pause_note'),
     ...takeScheduleRules(from, 62),
     ...takeJobTemplate(from, 14),
     history: from.list(41, 'history', takeFiring),
@@ -632,7 +635,7 @@ function takeSchedule(from: ByteReader): ScheduleFields {
 function takeSchedules(from: ByteReader): SchedulesFields {
   return {
     after: from.u64('after'),
-    schedules: from.list(102, 'schedules', takeListedSchedule),
+    schedules: from.list(104, 'schedules', takeListedSchedule),
   };
 }
 

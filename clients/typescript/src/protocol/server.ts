@@ -628,6 +628,7 @@ function takeSchedulePause(from: ByteReader): SchedulePauseFields {
   return {
     topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
     name: from.text(from.u8('name'), 'name'),
+    note: from.left > 0 ? from.text(from.u16('note'), 'note') : '',
   };
 }
 
@@ -727,12 +728,13 @@ function putListed(to: ByteWriter, value: ListedValue): void {
   to.u64(value.reservedFirstMs);
   to.u64(value.reservedLastMs);
   to.u64(value.editedMs);
-  to.u64(value.heldBy);
+  const heldByAt = to.skip(1);
   const reasonAt = to.skip(2);
   to.textAt8(topicAt, value.topic);
   to.textAt16(keyAt, value.key);
   to.rawAt16(attributesAt, encodeAttributes(value.attributes));
   to.rawAt32(bodyAt, value.body);
+  to.textAt8(heldByAt, value.heldBy);
   to.textAt16(reasonAt, value.reason);
 }
 
@@ -858,6 +860,7 @@ function putGroupState(to: ByteWriter, value: GroupStateValue): void {
 
 function putReason(to: ByteWriter, value: ReasonValue): void {
   to.u8(value.why);
+  to.u64(value.sinceMs);
   to.u64(value.untilMs);
   to.u64(value.jobs);
   const textAt = to.skip(2);
@@ -910,12 +913,14 @@ function putListedSchedule(to: ByteWriter, value: ListedScheduleValue): void {
   const noteAt = to.skip(2);
   const topicAt = to.skip(1);
   const nameAt = to.skip(1);
+  const pauseNoteAt = to.skip(2);
   to.textAt16(whenAt, value.when);
   to.textAt8(zoneAt, value.zone);
   to.textAt16(keyAt, value.key);
   to.textAt16(noteAt, value.note);
   to.textAt8(topicAt, value.topic);
   to.textAt8(nameAt, value.name);
+  to.textAt16(pauseNoteAt, value.pauseNote);
 }
 
 function putWelcome(to: ByteWriter, fields: WelcomeFields): void {
@@ -980,7 +985,7 @@ function putJob(to: ByteWriter, fields: JobFields): void {
   to.u64(fields.reservedFirstMs);
   to.u64(fields.reservedLastMs);
   to.u64(fields.editedMs);
-  to.u64(fields.heldBy);
+  to.text8(fields.heldBy);
   to.text16(fields.reason);
   to.u64(fields.finishedMs);
   to.u64(fields.version);
@@ -999,7 +1004,7 @@ function putKicked(to: ByteWriter, fields: KickedFields): void {
 
 function putJobs(to: ByteWriter, fields: JobsFields): void {
   to.raw16(fields.cursor);
-  to.list(89, fields.jobs.length);
+  to.list(82, fields.jobs.length);
   for (const item of fields.jobs) putListed(to, item);
 }
 
@@ -1077,7 +1082,7 @@ function putGroups(to: ByteWriter, fields: GroupsFields): void {
 }
 
 function putReasons(to: ByteWriter, fields: ReasonsFields): void {
-  to.list(19, fields.reasons.length);
+  to.list(27, fields.reasons.length);
   for (const item of fields.reasons) putReason(to, item);
 }
 
@@ -1089,6 +1094,7 @@ function putScheduled(to: ByteWriter, fields: ScheduledFields): void {
 
 function putSchedule(to: ByteWriter, fields: ScheduleFields): void {
   putScheduleState(to, fields.state);
+  to.text16(fields.pauseNote);
   putScheduleRules(to, fields);
   putJobTemplate(to, fields);
   to.list(41, fields.history.length);
@@ -1097,7 +1103,7 @@ function putSchedule(to: ByteWriter, fields: ScheduleFields): void {
 
 function putSchedules(to: ByteWriter, fields: SchedulesFields): void {
   to.u64(fields.after);
-  to.list(102, fields.schedules.length);
+  to.list(104, fields.schedules.length);
   for (const item of fields.schedules) putListedSchedule(to, item);
 }
 

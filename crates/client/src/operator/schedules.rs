@@ -56,9 +56,12 @@ impl Client {
         self.ask(request).await.map(|ScheduleRan(job)| job)
     }
 
-    /// Lets a schedule fire no more until it is resumed.
-    pub async fn pause_schedule(&self, topic: &TopicName, name: &str) -> Result<(), ClientError> {
-        self.ask(Request::SchedulePause { topic: topic.clone(), name: name.to_owned() }).await
+    /// Lets a schedule fire no more until it is resumed. The note says why, for people: at most
+    /// [`REASON_BYTES_MAX`](adjourn_types::limits::REASON_BYTES_MAX) bytes, or empty.
+    pub async fn pause_schedule(&self, topic: &TopicName, name: &str, note: &str) -> Result<(), ClientError> {
+        let (topic, name, note) =
+            (topic.clone(), name.to_owned(), Some(note.to_owned()).filter(|note| !note.is_empty()));
+        self.ask(Request::SchedulePause { topic, name, note }).await
     }
 
     /// Lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed.

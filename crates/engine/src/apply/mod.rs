@@ -13,12 +13,15 @@ pub(super) use reserve::Scratch;
 use crate::Engine;
 use crate::command::{Command, JobSelect};
 use crate::entry::Entry;
+use crate::job::held::first_bytes;
 use crate::key_secret::KeySecret;
 use crate::numbers::skipped;
-use crate::outcome::{Applied, Outcome, Reject};
+use crate::outcome::{Applied, Outcome, Paused, Reject};
+use crate::sessions::Opening;
 use crate::store::JobStore;
 use crate::topics::groups::GroupChange;
-use adjourn_types::{Member, PolicyChange, SessionId};
+use adjourn_types::limits::CLIENT_BYTES_MAX;
+use adjourn_types::{Member, PolicyChange, SessionId, SessionSecret};
 
 /// An entry collects timers up to this far ahead of its stamp, so that no later entry has to collect all of them.
 const PREPARE_AHEAD_MS: u64 = 5000;
@@ -60,22 +63,16 @@ impl<'a, S: JobStore> Applier<'a, S> {
 
     fn carry_out(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
         match command {
-            Command::Genesis { key_secret } => {
-                // The keys of existing jobs were hashed with the secret of that time.
-                if self.engine.has_genesis() || self.engine.jobs.len() > 0 {
-                    return Err(Reject::GenesisTwice);
-                }
-                self.engine.key_secret = KeySecret(Some(*key_secret));
-            }
+            Command::Genesis { key_secret } => self.found(*key_secret)?,
             Command::ClockOffset { offset_ms } => self.engine.clock.set_offset(*offset_ms),
-            Command::SessionOpen { secret, leases_outlive } => {
-                let session = self.engine.sessions.open(*secret, *leases_outlive, &mut self.engine.sum)?;
-                return Ok(Outcome::Session { session });
+            Command::SessionOpen { secret, leases_outlive, client } => {
+                return self.open_session(&Opening {
+                    secret: *secret,
+                    leases_outlive: *leases_outlive,
+                    client,
+                });
             }
-            Command::SessionResume { session, secret } => {
-                self.engine.sessions.resume(*session, secret)?;
-                return Ok(Outcome::Session { session: *session });
-            }
+            Command::SessionResume { session, secret } => return self.resume_session(*session, secret),
             Command::SessionLapse { session } => return self.end_session(*session),
             Command::SessionClose { session } => return self.close_session(*session),
             Command::Push { session, sequence, topic, jobs } => {
@@ -98,11 +95,13 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::ScheduleFire { schedule, record_checksum, tick, firings, template } => {
                 return self.fire_schedule(*schedule, *record_checksum, tick.as_ref(), firings, *template);
             }
-            Command::SchedulePause { schedule, paused } => self.pause_schedule(*schedule, *paused)?,
+            Command::SchedulePause { schedule, paused, note } => {
+                self.pause_schedule(*schedule, *paused, note)?;
+            }
             Command::ScheduleDelete { schedule } => self.delete_schedule(*schedule)?,
             Command::RunNow { job } => return self.run_now(self.select(job)?),
             Command::Kick { job } => return self.kick(self.select(job)?),
-            Command::TopicPause { topic, paused } => self.pause_topic(topic, *paused)?,
+            Command::TopicPause { topic, paused, by } => self.pause_topic(topic, paused.then_some(*by))?,
             Command::TopicPolicy { topic, change } => self.change_policy(topic, change)?,
             Command::TopicDelete { topic } => return self.delete_topic(topic),
             Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
@@ -144,15 +143,37 @@ impl<'a, S: JobStore> Applier<'a, S> {
         Ok(())
     }
 
+    fn found(&mut self, key_secret: [u8; 16]) -> Result<(), Reject> {
+        // The keys of existing jobs were hashed with the secret of that time.
+        if self.engine.has_genesis() || self.engine.jobs.len() > 0 {
+            return Err(Reject::GenesisTwice);
+        }
+        self.engine.key_secret = KeySecret(Some(key_secret));
+        Ok(())
+    }
+
+    fn open_session(&mut self, opening: &Opening<'_>) -> Result<Outcome, Reject> {
+        let session = self.engine.sessions.open(opening, &mut self.engine.sum)?;
+        Ok(Outcome::Session { session })
+    }
+
+    fn resume_session(&mut self, session: SessionId, secret: &SessionSecret) -> Result<Outcome, Reject> {
+        self.engine.sessions.resume(session, secret)?;
+        Ok(Outcome::Session { session })
+    }
+
     /// Changes the settings of a group. Its topic must exist.
     fn set_group(&mut self, topic: &str, group: &str, change: GroupChange) -> Result<(), Reject> {
         let topic = self.engine.existing(topic)?;
         self.engine.topics.set_group(topic, group, change)
     }
 
-    fn pause_topic(&mut self, topic: &str, paused: bool) -> Result<(), Reject> {
+    /// Pauses or resumes a topic. Pausing a paused topic changes nothing.
+    fn pause_topic(&mut self, topic: &str, by: Option<&str>) -> Result<(), Reject> {
         let topic = self.engine.existing(topic)?;
-        self.engine.topics.pause(topic, paused);
+        let since = self.engine.clock.stamp;
+        let paused = |by| Paused { since, by: first_bytes(by, CLIENT_BYTES_MAX).to_owned() };
+        self.engine.topics.pause(topic, by.map(paused));
         Ok(())
     }
 

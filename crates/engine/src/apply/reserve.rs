@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use super::Applier;
 use crate::command::{Share, TopicOrder};
@@ -45,7 +46,8 @@ enum Delivery {
 
 /// A reserve in progress.
 struct Granting {
-    session: SessionId,
+    /// Who opened the session.
+    client: Option<Arc<str>>,
     /// The session that gives the leases back when it ends; 0 if they outlive it.
     holder: SessionId,
     jobs_max: u32,
@@ -85,8 +87,9 @@ impl<S: JobStore> Applier<'_, S> {
     ) -> Result<Outcome, Reject> {
         let live = self.engine.sessions.live(session).ok_or(Reject::SessionUnknown)?;
         let holder = if live.leases_outlive { SessionId::NONE } else { session };
+        let client = live.client.clone();
         let granting =
-            Granting { session, holder, jobs_max, bytes_max, grants: Vec::new(), bytes: 0, gone: 0 };
+            Granting { client, holder, jobs_max, bytes_max, grants: Vec::new(), bytes: 0, gone: 0 };
         Ok(match topics {
             TopicOrder::OfJobs(topics) => self.reserve_in_order(topics, granting),
             TopicOrder::OfShares(shares) => self.reserve_weighted(shares, granting),
@@ -160,7 +163,7 @@ impl<S: JobStore> Applier<'_, S> {
         let delivery = self.before_delivery(slot);
         match delivery {
             Delivery::InTime => {
-                let grant = self.grant(slot, granting.session, granting.holder);
+                let grant = self.grant(slot, granting.client.clone(), granting.holder);
                 granting.bytes += u64::from(grant.body.body_bytes);
                 granting.grants.push(grant);
             }
@@ -206,7 +209,7 @@ impl<S: JobStore> Applier<'_, S> {
         Some(Reverse((next, topic)))
     }
 
-    fn grant(&mut self, slot: Slot, session: SessionId, holder: SessionId) -> Grant {
+    fn grant(&mut self, slot: Slot, client: Option<Arc<str>>, holder: SessionId) -> Grant {
         let fence = self.engine.numbers.next_fence();
         let clock = self.engine.clock;
         self.engine.topics.note_grant_of_group(&self.engine.jobs[slot]);
@@ -214,7 +217,7 @@ impl<S: JobStore> Applier<'_, S> {
         self.engine.change(slot, |job| {
             job.set_holds_place(holds_place || job.holds_place());
             job.state = JobState::Reserved;
-            job.note_held(session, clock.stamp.0);
+            job.note_held(client, clock.stamp.0);
             job.set_lease(fence, holder);
             job.since = clock.later(u64::from(job.ttr_ms)).at;
             job.attempts = job.attempts.saturating_add(1);

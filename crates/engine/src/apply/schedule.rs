@@ -8,11 +8,13 @@ use super::Applier;
 use crate::Engine;
 use crate::clock::Timeline;
 use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, SkippedInstants, Tick};
+use crate::job::held::first_bytes;
 use crate::job::schedule::{OfSchedule, Schedule};
 use crate::job::{Job, JobExtras};
 use crate::jobs::Slot;
 use crate::outcome::{Outcome, PushOutcome, Reject};
 use crate::store::{JobStore, Record};
+use adjourn_types::limits::REASON_BYTES_MAX;
 use adjourn_types::{
     BuryReason, Fired, Firing, IfExists, JobEnd, JobId, JobState, Overlap, PausedBy, ScheduleBefore,
     SkipReason, When,
@@ -195,11 +197,15 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// Pauses or resumes a schedule. A pause ends the waiting of an instant that was held: after a resume the leader decides
     /// about all instants that passed meanwhile.
-    pub(super) fn pause_schedule(&mut self, schedule: JobId, paused: bool) -> Result<(), Reject> {
+    pub(super) fn pause_schedule(&mut self, schedule: JobId, paused: bool, note: &str) -> Result<(), Reject> {
         let slot = self.schedule(schedule)?;
         self.engine.change(slot, |job| {
             job.change_schedule(|schedule| {
                 (schedule.paused, schedule.failures) = (paused.then_some(PausedBy::User), 0);
+                // To pause it again keeps the note, unless there is a new one.
+                if !paused || !note.is_empty() {
+                    schedule.pause_note = first_bytes(note, REASON_BYTES_MAX).into();
+                }
             });
             job.release_held(paused);
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Applier;
 use crate::command::Command;
 use crate::events::JobEventKind;
+use crate::job::held::some_text;
 use crate::jobs::Slot;
 use crate::outcome::{Outcome, Reject};
 use crate::recent::finished::Finish;
@@ -56,7 +57,7 @@ impl<S: JobStore> Applier<'_, S> {
     /// Gives jobs back. If not `attempted`, the work was not begun: the attempt is not counted, and `delay_ms` delays the
     /// job. An empty reason leaves the last one.
     fn release(&mut self, leases: &[Lease], delay_ms: Option<u64>, attempted: bool, reason: &str) -> Outcome {
-        let reason = kept_reason(reason);
+        let reason = some_text(reason, REASON_BYTES_MAX);
         each(leases, |lease| {
             let slot = self.engine.held(lease).ok_or(Reject::StaleLease)?;
             self.note_reason(slot, reason.as_ref());
@@ -89,7 +90,7 @@ impl<S: JobStore> Applier<'_, S> {
 
     /// Buries jobs. An empty reason leaves the last one.
     fn bury(&mut self, leases: &[Lease], reason: &str) -> Outcome {
-        let reason = kept_reason(reason);
+        let reason = some_text(reason, REASON_BYTES_MAX);
         each(leases, |lease| {
             let slot = self.engine.held(lease).ok_or(Reject::StaleLease)?;
             self.note_reason(slot, reason.as_ref());
@@ -109,10 +110,4 @@ impl<S: JobStore> Applier<'_, S> {
 
 fn each(leases: &[Lease], one: impl FnMut(Lease) -> Result<(), Reject>) -> Outcome {
     Outcome::Settled(leases.iter().copied().map(one).collect())
-}
-
-/// Truncates a reason to its limit; `None` if it is empty.
-fn kept_reason(reason: &str) -> Option<Arc<str>> {
-    let end = reason.floor_char_boundary(REASON_BYTES_MAX);
-    reason.get(..end).filter(|reason| !reason.is_empty()).map(Arc::from)
 }

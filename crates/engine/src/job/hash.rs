@@ -1,7 +1,5 @@
 //! The state hash of a job.
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use super::{Job, KeyHash};
 use crate::hash::{Element, Kind};
 
@@ -40,16 +38,17 @@ impl Job {
             element.word(self.changes.into());
         }
         if let Some(past) = past {
-            element.word(past.reserved_first).word(past.reserved_last).word(past.edited).word(past.held_by.0);
+            element.word(past.reserved_first).word(past.reserved_last).word(past.edited);
+            element.text(past.held_by.as_deref().unwrap_or_default());
         }
         if let Some(reason) = reason {
-            element.wide(xxh3_128(reason.as_bytes()));
+            element.text(reason);
         }
         if let Some(of_schedule) = of_schedule {
             element.wide(of_schedule.digest());
         }
         if let Some(group) = self.group() {
-            element.wide(xxh3_128(group.as_bytes()));
+            element.text(group);
         }
         if self.key_hash().is_some() || self.retry().is_some() {
             element.wide(self.key_hash().map_or(0, KeyHash::get));
@@ -105,8 +104,13 @@ mod tests {
 
     #[test]
     fn every_field_of_a_job_counts_but_the_place_of_its_body() {
-        let past =
-            || Past { reserved_first: 1, reserved_last: 2, edited: 4, held_by: SessionId(3), reason: None };
+        let past = || Past {
+            reserved_first: 1,
+            reserved_last: 2,
+            edited: 4,
+            held_by: Some("a".into()),
+            reason: None,
+        };
         let schedule = |failures, running| {
             Some(OfSchedule::Schedule(Schedule { failures, running, ..Schedule::default() }))
         };
@@ -138,7 +142,7 @@ mod tests {
             &|job: &mut Job| job.set_past(Past { reserved_first: 99, ..past() }),
             &|job: &mut Job| job.set_past(Past { reserved_last: 99, ..past() }),
             &|job: &mut Job| job.set_past(Past { edited: 99, ..past() }),
-            &|job: &mut Job| job.set_past(Past { held_by: SessionId(99), ..past() }),
+            &|job: &mut Job| job.set_past(Past { held_by: Some("b".into()), ..past() }),
             &|job: &mut Job| job.set_past(Past { reason: Some("one".into()), ..past() }),
             &|job: &mut Job| job.set_past(Past { reason: Some("other".into()), ..past() }),
             &|job: &mut Job| job.set_of_schedule(Some(OfSchedule::JobOf(JobId(1)))),

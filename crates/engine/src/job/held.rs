@@ -20,8 +20,8 @@ pub(crate) struct Past {
     pub(crate) reserved_first: u64,
     pub(crate) reserved_last: u64,
     pub(crate) edited: u64,
-    /// The session of the last lease, even if the lease outlives the session.
-    pub(crate) held_by: SessionId,
+    /// Who opened the session that got the last lease. Until the next start, jobs of one session share the text.
+    pub(crate) held_by: Option<Arc<str>>,
     /// Jobs that are settled together share one text.
     pub(crate) reason: Option<Arc<str>>,
 }
@@ -61,13 +61,13 @@ impl Job {
         }
     }
 
-    /// Notes that a session got a lease on it.
-    pub(crate) fn note_held(&mut self, session: SessionId, stamp: u64) {
+    /// Notes that a session of this client got a lease on it.
+    pub(crate) fn note_held(&mut self, client: Option<Arc<str>>, stamp: u64) {
         self.change_held(|held| {
             if held.past.reserved_last == 0 {
                 held.past.reserved_first = stamp;
             }
-            (held.past.reserved_last, held.past.held_by) = (stamp, session);
+            (held.past.reserved_last, held.past.held_by) = (stamp, client);
         });
     }
 
@@ -86,9 +86,10 @@ impl Job {
         /// The allocator's overhead, and the reference counts of a shared text.
         const ALLOCATION_BYTES: usize = 16;
         let held = self.held().map_or(0, |held| {
-            let reason = held.past.reason.as_ref();
-            let reason_bytes = reason.map_or(0, |reason| reason.len() + 2 * ALLOCATION_BYTES);
-            size_of::<JobExtras>() + size_of::<Held>() + 2 * ALLOCATION_BYTES + reason_bytes
+            // Texts that several jobs share count for each: after a restart each has its own.
+            let texts = [&held.past.held_by, &held.past.reason].into_iter().flatten();
+            let text_bytes: usize = texts.map(|text| text.len() + 2 * ALLOCATION_BYTES).sum();
+            size_of::<JobExtras>() + size_of::<Held>() + 2 * ALLOCATION_BYTES + text_bytes
         });
         let in_group = self.group().map_or(0, |name| {
             size_of::<JobExtras>() + size_of::<InGroup>() + name.len() + 4 * ALLOCATION_BYTES
@@ -108,4 +109,15 @@ impl Job {
         extras.held = (*held != Held::default()).then_some(held);
         self.extras = (*extras != JobExtras::default()).then_some(extras);
     }
+}
+
+/// The first `bytes_max` bytes of a text, to share; `None` if it is empty.
+pub(crate) fn some_text(text: &str, bytes_max: usize) -> Option<Arc<str>> {
+    let kept = first_bytes(text, bytes_max);
+    (!kept.is_empty()).then(|| kept.into())
+}
+
+/// The first bytes of a text, without half a character.
+pub(crate) fn first_bytes(text: &str, bytes_max: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default()
 }

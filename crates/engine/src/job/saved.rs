@@ -3,13 +3,15 @@
 use bincode::Options as _;
 use serde::{Deserialize, Serialize};
 
-use super::held::Past;
+use super::held::{Past, some_text};
 use super::retry::Retry;
-use super::schedule::OfSchedule;
+use super::schedule::{OfSchedule, Schedule};
 use super::{DefaultsNumber, Job, JobExtras, KeyHash};
 use crate::clock::Moment;
 use crate::place::{BodyRef, Place};
-use adjourn_types::limits::{DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT};
+use adjourn_types::limits::{
+    CLIENT_BYTES_MAX, DEDUPE_RETENTION_MS_MAX, PRIORITY_DEFAULT, REASON_BYTES_MAX, TTR_MS_DEFAULT,
+};
 use adjourn_types::{
     BuryReason, Fence, GroupName, JobId, JobState, SCHEDULE_HISTORY_MAX, SessionId, TopicId,
 };
@@ -48,14 +50,15 @@ struct SavedInGroup {
     holds_place: bool,
 }
 
-/// When it was pushed, reserved and edited, and by which session it was held; 0 for never. Times are stamps.
+/// When it was pushed, reserved and edited, and who held it; 0 for never. Times are stamps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedHistory {
     pushed_at: u64,
     reserved_first: u64,
     reserved_last: u64,
     edited: u64,
-    held_by: SessionId,
+    /// Empty for none.
+    held_by: String,
     /// Text; empty for none.
     reason: Vec<u8>,
 }
@@ -209,14 +212,16 @@ impl SavedJob {
         retention_ms <= DEDUPE_RETENTION_MS_MAX && (retention_ms > 0 || self.state != JobState::Finished)
     }
 
-    /// True if it is a schedule exactly if its state says so, with a history within the limit.
+    /// True if it is a schedule exactly if its state says so, with a history and a note within their limits.
     fn is_schedule_as_said(&self) -> bool {
-        let history = match &self.of_schedule {
-            Some(OfSchedule::Schedule(schedule)) => Some(schedule.history.len()),
+        let schedule = match &self.of_schedule {
+            Some(OfSchedule::Schedule(schedule)) => Some(schedule),
             _ => None,
         };
-        history.is_some() == (self.state == JobState::Scheduled)
-            && history.is_none_or(|length| length <= SCHEDULE_HISTORY_MAX)
+        let is_within = |schedule: &Schedule| {
+            schedule.history.len() <= SCHEDULE_HISTORY_MAX && schedule.pause_note.len() <= REASON_BYTES_MAX
+        };
+        schedule.is_some() == (self.state == JobState::Scheduled) && schedule.is_none_or(is_within)
     }
 
     /// Its share of the state hash.
@@ -266,7 +271,7 @@ impl SavedHistory {
             reserved_first: past.reserved_first,
             reserved_last: past.reserved_last,
             edited: past.edited,
-            held_by: past.held_by,
+            held_by: past.held_by.as_deref().unwrap_or_default().to_owned(),
             reason: past.reason.map(|reason| reason.as_bytes().to_vec()).unwrap_or_default(),
         }
     }
@@ -277,13 +282,14 @@ impl SavedHistory {
             reserved_first: self.reserved_first,
             reserved_last: self.reserved_last,
             edited: self.edited,
-            held_by: self.held_by,
+            held_by: some_text(&self.held_by, CLIENT_BYTES_MAX),
             reason: reason.map(Into::into),
         }
     }
 
     fn is_valid(&self) -> bool {
-        self.reason.len() <= REASON_BYTES_MAX && std::str::from_utf8(&self.reason).is_ok()
+        let fits = self.reason.len() <= REASON_BYTES_MAX && self.held_by.len() <= CLIENT_BYTES_MAX;
+        fits && std::str::from_utf8(&self.reason).is_ok()
     }
 }
 
@@ -400,7 +406,7 @@ mod tests {
                     extras: JobExtras::new(key_hash, retry),
                 };
                 job.set_lease(Fence(fence), SessionId(holder));
-                let (held_by, reason) = (SessionId(held_by), reason.map(Into::into));
+                let (held_by, reason) = ((held_by % 2 == 0).then(|| "mailer".into()), reason.map(Into::into));
                 job.set_past(Past { reserved_first, reserved_last, edited, held_by, reason });
                 let of_schedule =
                     of_schedule.map(|([version, failures_max, failures, running, fired], history)| {
@@ -412,6 +418,7 @@ mod tests {
                             fired: fired.into(),
                             running,
                             paused: Some(PausedBy::Failures),
+                            pause_note: "why".into(),
                             is_over: running % 2 == 0,
                             history: history.into(),
                         })

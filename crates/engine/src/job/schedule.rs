@@ -42,6 +42,8 @@ pub(crate) struct Schedule {
     /// Its jobs that have not ended.
     pub(crate) running: u32,
     pub(crate) paused: Option<PausedBy>,
+    /// What the user who paused it noted; empty for nothing.
+    pub(crate) pause_note: Box<str>,
     /// True if it has no next instant: its due time is the last one.
     pub(crate) is_over: bool,
     /// The latest firings, the oldest first.
@@ -214,9 +216,10 @@ impl Job {
         /// The allocator's overhead.
         const ALLOCATION_BYTES: usize = 16;
         self.of_schedule().map_or(0, |_| {
-            let history =
-                self.schedule().map_or(0, |schedule| schedule.history.capacity() * size_of::<Firing>());
-            size_of::<JobExtras>() + size_of::<OfSchedule>() + 2 * ALLOCATION_BYTES + history
+            let of_schedule = self.schedule().map_or(0, |schedule| {
+                schedule.history.capacity() * size_of::<Firing>() + schedule.pause_note.len()
+            });
+            size_of::<JobExtras>() + size_of::<OfSchedule>() + 2 * ALLOCATION_BYTES + of_schedule
         })
     }
 }

@@ -419,7 +419,7 @@ impl Engine {
             history.reserved_first = wall(past.reserved_first);
             history.reserved_last = wall(past.reserved_last);
             history.edited = wall(past.edited);
-            history.held_by = (past.held_by != SessionId::NONE).then_some(past.held_by);
+            history.held_by = past.held_by.as_deref().map(str::to_owned);
             history.reason = past.reason.as_deref().map(str::to_owned);
         }
         history

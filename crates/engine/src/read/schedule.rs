@@ -54,6 +54,7 @@ fn schedule_view(job: &Job) -> Option<ScheduleView> {
         is_to_fire: job.is_to_fire(),
         is_held: job.is_held(),
         paused: schedule.paused,
+        pause_note: schedule.pause_note.to_string(),
         overlap: schedule.overlap,
         failures_max: schedule.failures_max,
         failures: schedule.failures,

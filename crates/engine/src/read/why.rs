@@ -4,7 +4,7 @@ use crate::Engine;
 use crate::jobs::Found;
 use crate::outcome::JobView;
 use crate::topics::hold::Hold;
-use adjourn_types::{BuryReason, JobState, SessionId, TopicId};
+use adjourn_types::{BuryReason, JobState, TopicId};
 
 impl Engine {
     /// What holds back all jobs of a topic.
@@ -39,7 +39,7 @@ impl Engine {
             JobState::Delayed => vec![Hold::Delayed(view.due)],
             JobState::Reserved => {
                 let until = view.lease.map(|(_, until)| until).unwrap_or_default();
-                vec![Hold::Reserved { session: view.history.held_by.unwrap_or(SessionId::NONE), until }]
+                vec![Hold::Reserved(until)]
             }
             JobState::Buried => vec![Hold::Buried(view.buried.unwrap_or(BuryReason::Consumer))],
             JobState::Finished | JobState::Scheduled => vec![Hold::Finished],

@@ -8,14 +8,17 @@ pub(crate) mod repeat;
 pub(crate) mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::hash::{Element, Kind, Sum};
+use crate::job::held::some_text;
 use crate::jobs::Slot;
 use crate::outcome::{Reject, SessionStatus, SessionView};
 use adjourn_types::limits::{
-    LAPSE_LEASES_MAX, LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PUSH_JOBS_MAX, SESSION_RETENTION_MS, SESSIONS_MAX,
+    CLIENT_BYTES_MAX, LAPSE_LEASES_MAX, LAPSED_PRODUCERS_MAX, OUTCOMES_MAX, PUSH_JOBS_MAX,
+    SESSION_RETENTION_MS, SESSIONS_MAX,
 };
 use adjourn_types::{JobId, Millis, SessionId, SessionSecret};
 use repeat::JobChecksum;
@@ -32,11 +35,21 @@ const _: () = assert!((SESSIONS_MAX + LAPSED_PRODUCERS_MAX) * OUTCOMES_KEPT < OU
 /// Most windows that one push halves. That makes room for all its outcomes, even if the windows are short.
 const HALVED_PER_PUSH_MAX: usize = PUSH_JOBS_MAX.div_ceil(OUTCOMES_KEPT.div_ceil(2));
 
+/// What a session is opened with.
+#[derive(Debug)]
+pub(super) struct Opening<'a> {
+    pub(super) secret: SessionSecret,
+    pub(super) leases_outlive: bool,
+    pub(super) client: &'a str,
+}
+
 /// One session.
 #[derive(Debug)]
 pub(super) struct Session {
     secret: SessionSecret,
     pub(super) leases_outlive: bool,
+    /// Who opened it. Its jobs share the text.
+    pub(super) client: Option<Arc<str>>,
     lapsed: Option<Millis>,
     /// The leases to give back when it ends; empty if they outlive it.
     pub(super) leases: BTreeSet<(JobId, Slot)>,
@@ -51,6 +64,8 @@ pub(super) struct SavedSession {
     id: SessionId,
     secret: SessionSecret,
     leases_outlive: bool,
+    /// Empty for none.
+    client: String,
     lapsed: Option<Millis>,
     window: SavedWindow,
 }
@@ -90,6 +105,8 @@ struct Orders {
     outcomes: usize,
     /// The memory of all windows, in bytes.
     window_bytes: usize,
+    /// The lengths of the texts that say who opened them.
+    client_bytes: usize,
     /// Sessions that may lose outcomes to make room, by the logarithm of how many they have.
     by_outcomes: BTreeSet<(u32, SessionId)>,
 }
@@ -97,18 +114,13 @@ struct Orders {
 impl SavedSession {
     /// True if it can be part of a state in which `last` is the last session id.
     pub(super) fn is_valid(&self, last: u64) -> bool {
-        self.id.0 <= last && self.window.is_valid()
+        self.id.0 <= last && self.client.len() <= CLIENT_BYTES_MAX && self.window.is_valid()
     }
 }
 
 impl Sessions {
     /// Opens a session. At the limit, it evicts the session that lapsed first among those without remembered outcomes.
-    pub(super) fn open(
-        &mut self,
-        secret: SessionSecret,
-        leases_outlive: bool,
-        sum: &mut Sum,
-    ) -> Result<SessionId, Reject> {
+    pub(super) fn open(&mut self, opening: &Opening<'_>, sum: &mut Sum) -> Result<SessionId, Reject> {
         if self.orders.lapsed_producers.len() >= LAPSED_PRODUCERS_MAX {
             return Err(Reject::SessionQuota);
         }
@@ -119,14 +131,16 @@ impl Sessions {
         self.last += 1;
         let id = SessionId(self.last);
         let session = Session {
-            secret,
-            leases_outlive,
+            secret: opening.secret,
+            leases_outlive: opening.leases_outlive,
+            client: some_text(opening.client, CLIENT_BYTES_MAX),
             lapsed: None,
             leases: BTreeSet::new(),
             window: Window::default(),
             hashed: 0,
             changed: false,
         };
+        self.orders.add(id, &session);
         self.known.insert(id, session);
         self.change(id, |_| ());
         Ok(id)
@@ -185,10 +199,11 @@ impl Sessions {
     /// Restores the saved sessions, without their leases. The saved state hash already includes them.
     pub(super) fn restore(&mut self, last: u64, saved: &[SavedSession]) {
         self.last = last;
-        for SavedSession { id, secret, leases_outlive, lapsed, window } in saved {
+        for SavedSession { id, secret, leases_outlive, client, lapsed, window } in saved {
             let mut session = Session {
                 secret: *secret,
                 leases_outlive: *leases_outlive,
+                client: some_text(client, CLIENT_BYTES_MAX),
                 lapsed: *lapsed,
                 leases: BTreeSet::new(),
                 window: Window::restore(*id, window),
@@ -362,12 +377,13 @@ impl Sessions {
     pub(super) fn memory_bytes(&self) -> usize {
         /// A session and its id in a map node that is two thirds full, and its place in the orders.
         const SESSION_BYTES: usize = (size_of::<Session>() + size_of::<SessionId>()) * 3 / 2 + 64;
-        self.known.len() * SESSION_BYTES + self.orders.window_bytes
+        self.known.len() * SESSION_BYTES + self.orders.window_bytes + self.orders.client_bytes
     }
 
     /// An estimate of the sessions' size in a checkpoint, in bytes.
     pub(super) fn saved_bytes(&self) -> usize {
         self.known.len() * size_of::<SavedSession>()
+            + self.orders.client_bytes
             + self.orders.outcomes * (size_of::<u64>() + size_of::<JobChecksum>())
     }
 
@@ -401,6 +417,7 @@ impl Orders {
         let outcomes = session.window.count();
         self.outcomes += outcomes;
         self.window_bytes += session.window.memory_bytes();
+        self.client_bytes += session.client.as_ref().map_or(0, |client| client.len());
         if outcomes > OUTCOMES_KEPT {
             self.by_outcomes.insert((outcomes.ilog2(), id));
         }
@@ -414,6 +431,7 @@ impl Orders {
         let outcomes = session.window.count();
         self.outcomes -= outcomes;
         self.window_bytes -= session.window.memory_bytes();
+        self.client_bytes -= session.client.as_ref().map_or(0, |client| client.len());
         if outcomes > OUTCOMES_KEPT {
             self.by_outcomes.remove(&(outcomes.ilog2(), id));
         }
@@ -434,8 +452,9 @@ impl Session {
     }
 
     fn save(&self, id: SessionId, lapsed: Option<Millis>, window: SavedWindow) -> SavedSession {
-        let Self { secret, leases_outlive, .. } = *self;
-        SavedSession { id, secret, leases_outlive, lapsed, window }
+        let Self { secret, leases_outlive, ref client, .. } = *self;
+        let client = client.as_deref().unwrap_or_default().to_owned();
+        SavedSession { id, secret, leases_outlive, client, lapsed, window }
     }
 
     /// The session as it was when the capture began. `lapsed` holds the earlier value for sessions that changed.
@@ -452,6 +471,7 @@ impl Session {
         let lapsed = self.lapsed.map_or(u64::MAX, |lapsed| lapsed.0);
         let mut element = Element::new(Kind::Session);
         element.word(id.0).word(u64::from(self.leases_outlive)).wide(u128::from_le_bytes(self.secret.0));
+        element.text(self.client.as_deref().unwrap_or_default());
         element.word(lapsed).word(start).wide(pushed).hash()
     }
 }

@@ -1,15 +1,16 @@
 //! What holds a job back.
 
 use super::groups::group::GroupHold;
-use adjourn_types::{BuryReason, Millis, SessionId};
+use crate::outcome::Paused;
+use adjourn_types::{BuryReason, Millis};
 
 /// What holds a job back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// Its due time has not come. That is by the wall clock.
     Delayed(Millis),
     /// The topic is paused.
-    TopicPaused,
+    TopicPaused(Paused),
     /// The topic has as many leases as it may: this many.
     TopicLeases(u64),
     /// The topic has used up its rate until this stamp.
@@ -23,13 +24,8 @@ pub enum Hold {
         /// At least this many other groups.
         groups: u64,
     },
-    /// A session has it.
-    Reserved {
-        /// The session.
-        session: SessionId,
-        /// When the lease ends, as a stamp.
-        until: Millis,
-    },
+    /// A session has it until this stamp.
+    Reserved(Millis),
     /// It is buried.
     Buried(BuryReason),
     /// It is finished, and remembered.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::{Element, Kind, Sum};
 use crate::job::Job;
 use crate::jobs::Slot;
-use crate::outcome::{Reject, TopicView};
+use crate::outcome::{Paused, Reject, TopicView};
 use adjourn_types::limits::{TOPIC_RETENTION_MS, TOPICS_MAX};
 use adjourn_types::{JobState, Millis, TopicId, TopicName};
 use groups::{GroupChange, GroupNumber, Groups};
@@ -255,8 +255,9 @@ impl Topics {
         &mut self.touch(id).totals
     }
 
-    pub(super) fn pause(&mut self, id: TopicId, paused: bool) {
-        self.touch(id).paused = paused;
+    pub(super) fn pause(&mut self, id: TopicId, paused: Option<Paused>) {
+        let topic = self.touch(id);
+        topic.paused = paused.map(|paused| topic.paused.take().unwrap_or_else(|| Box::new(paused)));
         self.note_deliverable(id);
     }
 
@@ -419,7 +420,8 @@ impl Topics {
         for saved in &saved.known {
             let Some(name) = saved.name() else { continue };
             let (id, mut topic) = (saved.id, Topic::new(name));
-            (topic.paused, topic.totals, topic.idle_since) = (saved.paused, saved.totals, saved.idle_since);
+            topic.paused = saved.paused.clone().map(Box::new);
+            (topic.totals, topic.idle_since) = (saved.totals, saved.idle_since);
             topic.rule = saved.rule.as_ref().and_then(SavedRule::rule);
             let groups = topic.group_policy();
             if saved.groups.is_some() || groups.is_on() {
@@ -475,7 +477,10 @@ impl Topics {
     /// An estimate of the topics' size in a checkpoint, in bytes.
     pub(super) fn saved_bytes(&self) -> usize {
         let groups = self.known.values().filter_map(|topic| topic.groups.as_ref());
-        self.known.len() * size_of::<SavedTopic>() + groups.map(|groups| groups.saved_bytes()).sum::<usize>()
+        let paused = self.known.values().filter_map(|topic| topic.paused.as_ref());
+        self.known.len() * size_of::<SavedTopic>()
+            + groups.map(|groups| groups.saved_bytes()).sum::<usize>()
+            + paused.map(|paused| paused.by.len()).sum::<usize>()
     }
 
     /// Sets the size of each topic's bodies, which was recounted.

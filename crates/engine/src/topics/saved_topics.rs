@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::TopicTotals;
 use super::groups::saved::SavedGroups;
 use super::policy::SavedRule;
+use crate::outcome::Paused;
+use adjourn_types::limits::CLIENT_BYTES_MAX;
 use adjourn_types::{Millis, TopicId, TopicName};
 
 /// The counters of one topic.
@@ -31,7 +33,7 @@ pub struct TopicCounts {
 pub(crate) struct SavedTopic {
     pub(crate) id: TopicId,
     pub(crate) name: String,
-    pub(crate) paused: bool,
+    pub(crate) paused: Option<Paused>,
     pub(crate) delayed: u64,
     pub(crate) ready: u64,
     pub(crate) reserved: u64,
@@ -63,7 +65,8 @@ impl SavedTopic {
 
     /// Its counters, if its name is valid.
     pub(crate) fn counts(&self) -> Option<TopicCounts> {
-        let Self { id, paused, delayed, ready, reserved, buried, .. } = *self;
+        let Self { id, delayed, ready, reserved, buried, .. } = *self;
+        let paused = self.paused.is_some();
         Some(TopicCounts { id, name: self.name()?, paused, delayed, ready, reserved, buried })
     }
 }
@@ -80,6 +83,8 @@ impl SavedTopics {
         let are_readable = self.known.iter().all(|topic| topic.rule.as_ref().is_none_or(SavedRule::is_valid));
         let are_possible =
             self.known.iter().all(|topic| topic.groups.as_ref().is_none_or(SavedGroups::is_valid));
-        Ok(rise && were_given_out && are_readable && are_possible)
+        let paused = self.known.iter().filter_map(|topic| topic.paused.as_ref());
+        let are_short = paused.map(|paused| paused.by.len()).all(|length| length <= CLIENT_BYTES_MAX);
+        Ok(rise && were_given_out && are_readable && are_possible && are_short)
     }
 }

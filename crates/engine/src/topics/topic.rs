@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use super::TopicTotals;
 use super::groups::{GroupNumber, GroupView, Groups};
 use super::hold::Hold;
@@ -14,14 +12,14 @@ use crate::hash::{Element, Kind};
 use crate::job::Job;
 use crate::job::in_group::GroupPart;
 use crate::jobs::Slot;
-use crate::outcome::TopicView;
+use crate::outcome::{Paused, TopicView};
 use adjourn_types::{GroupPolicy, JobId, Millis, TopicId, TopicName};
 
 /// One topic.
 #[derive(Debug)]
 pub(crate) struct Topic {
     pub(crate) name: TopicName,
-    pub(crate) paused: bool,
+    pub(crate) paused: Option<Box<Paused>>,
     pub(super) idle_since: Option<Millis>,
     /// Its ready jobs that belong to no group.
     pub(super) ready: ReadyOrder,
@@ -51,7 +49,7 @@ impl Topic {
     pub(super) fn new(name: TopicName) -> Self {
         Self {
             name,
-            paused: false,
+            paused: None,
             idle_since: None,
             ready: ReadyOrder::default(),
             groups: None,
@@ -74,7 +72,7 @@ impl Topic {
         SavedTopic {
             id,
             name: self.name.as_str().to_owned(),
-            paused: self.paused,
+            paused: self.paused.as_deref().cloned(),
             delayed: self.delayed,
             ready: self.ready() as u64,
             reserved: self.reserved,
@@ -91,7 +89,7 @@ impl Topic {
     /// True if it has no job, no schedule, no policy, no group with settings, and is not paused.
     pub(crate) fn is_idle(&self) -> bool {
         let any_set = self.groups.as_ref().is_some_and(|groups| groups.any_set());
-        !self.paused && self.rule.is_none() && !any_set && self.is_empty()
+        self.paused.is_none() && self.rule.is_none() && !any_set && self.is_empty()
     }
 
     /// The number of its ready jobs.
@@ -116,7 +114,7 @@ impl Topic {
 
     /// The rank of the job that reserve takes next at the current stamp.
     pub(crate) fn next(&self, stamp: Millis) -> Option<Rank> {
-        if self.paused || self.room(stamp) == 0 {
+        if self.paused.is_some() || self.room(stamp) == 0 {
             return None;
         }
         match &self.groups {
@@ -140,7 +138,7 @@ impl Topic {
 
     /// How many jobs a reserve at this stamp could get, if `coming` more were ready by then.
     pub(super) fn available(&self, coming: u64, stamp: Millis) -> u64 {
-        if self.paused {
+        if self.paused.is_some() {
             return 0;
         }
         let ungrouped = self.ready.len();
@@ -156,7 +154,7 @@ impl Topic {
 
     /// If only rates hold ready jobs back at this stamp: when they allow one.
     pub(super) fn waits_until(&self, stamp: Millis) -> Option<Millis> {
-        if self.paused || self.ready() == 0 {
+        if self.paused.is_some() || self.ready() == 0 {
             return None;
         }
         let own = self.rule.as_ref().map_or(Some(Millis(0)), |rule| rule.free_at(self.reserved))?;
@@ -215,7 +213,7 @@ impl Topic {
 
     /// What holds back all its jobs.
     pub(crate) fn holds(&self, stamp: Millis) -> Vec<Hold> {
-        let paused = self.paused.then_some(Hold::TopicPaused);
+        let paused = self.paused.as_deref().cloned().map(Hold::TopicPaused);
         let limit = self.rule.as_ref().and_then(|rule| rule.hold(self.reserved, stamp));
         paused.into_iter().chain(limit).collect()
     }
@@ -262,7 +260,7 @@ impl Topic {
         TopicView {
             id,
             name: &self.name,
-            paused: self.paused,
+            paused: self.paused.as_deref(),
             delayed: self.delayed,
             ready: self.ready() as u64,
             reserved: self.reserved,
@@ -280,8 +278,16 @@ impl Topic {
     pub(super) fn hash(&self, id: TopicId) -> u128 {
         let TopicTotals { pushed, finished, deleted, expired } = self.totals;
         let mut element = Element::new(Kind::Topic);
-        element.pair(id.0, u32::from(self.paused)).word(pushed).word(finished).word(deleted).word(expired);
-        element.wide(xxh3_128(self.name.as_str().as_bytes()));
+        element
+            .pair(id.0, u32::from(self.paused.is_some()))
+            .word(pushed)
+            .word(finished)
+            .word(deleted)
+            .word(expired);
+        element.text(self.name.as_str());
+        if let Some(paused) = &self.paused {
+            element.word(paused.since.0).text(&paused.by);
+        }
         if let Some(since) = self.idle_since {
             element.word(since.0);
         }

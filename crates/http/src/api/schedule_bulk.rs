@@ -4,7 +4,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
-use super::super::fields::{Field, Topic, Whole, schema, schema_number};
+use super::super::fields::{Field, Reason, Topic, Whole, schema, schema_number};
 use super::super::input::{JsonBody, object};
 use super::super::problem::{Problem, ProblemJson};
 use super::bulk::{BulkedJson, conditions_or_all};
@@ -42,6 +42,9 @@ pub(super) struct BulkJson {
     filter: ScheduleConditionsJson,
     /// All schedules of the topic.
     all: Option<bool>,
+    /// Why, for people: only with `pause`.
+    #[schema(schema_with = schema::<Reason>)]
+    note: Option<Field<Reason>>,
     /// Changes nothing, and counts what this step would change.
     dry_run: Option<bool>,
     /// Looks at no more than this many schedules that meet the conditions. The default is 100.
@@ -91,11 +94,15 @@ impl From<ChangeJson> for ScheduleChange {
     ),
 )]
 pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> Answer {
-    let BulkJson { change, topic: Field(topic), filter, all, dry_run, limit, cursor } = json;
+    let BulkJson { change, topic: Field(topic), filter, all, note, dry_run, limit, cursor } = json;
     let conditions = filter.conditions().map_err(|problem| problem.within("/filter"))?;
     let some = "give a condition, for example {\"prefix\": \"tenant-7.\"}, or \"all\": true for all schedules of the topic";
     conditions_or_all(conditions != ScheduleConditions::default(), all, some)?;
     let change = ScheduleChange::from(change);
+    if note.is_some() && change != ScheduleChange::Pause {
+        return Err(Problem::at_pointer("/note", "only pause takes a note: leave it out"));
+    }
+    let note = note.map(|Field(note)| note);
     let list = page_conditions(&topic, &conditions);
     let after = id_of(&list.open(cursor)?)?;
     let schedules_max = limit.map_or(LIMIT_DEFAULT, Whole::narrow);
@@ -103,8 +110,9 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
     let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;
     let (mut matched, mut changed, mut end) = (0, 0, end_of(&page));
     for schedule in &page.schedules {
-        if change.changes(schedule.state.paused) {
-            match carry_out(&caller, change, &topic, &schedule.name, dry_run.unwrap_or_default()).await {
+        if change.changes(schedule.state.paused, note.is_some()) {
+            let asked = request_of(change, &topic, &schedule.name, note.clone());
+            match carry_out(&caller, asked, dry_run.unwrap_or_default()).await {
                 Ok(is_changed) => changed += u64::from(is_changed),
                 Err(problem) if changed == 0 => return Err(problem),
                 // What was changed stays so: the step ends before this one.
@@ -120,26 +128,23 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
 }
 
 /// Changes a schedule. Returns false if it is gone by now.
-async fn carry_out(
-    caller: &Caller,
-    change: ScheduleChange,
-    topic: &TopicName,
-    name: &str,
-    is_dry_run: bool,
-) -> Result<bool, Problem> {
+async fn carry_out(caller: &Caller, asked: Asked, is_dry_run: bool) -> Result<bool, Problem> {
     if is_dry_run {
         return Ok(true);
     }
     caller.wait_for_turn().await;
-    let (topic, name) = (topic.clone(), name.to_owned());
-    let asked = match change {
-        ScheduleChange::Pause => Asked::SchedulePause { topic, name },
-        ScheduleChange::Resume => Asked::ScheduleResume { topic, name },
-        ScheduleChange::Delete => Asked::ScheduleDelete { topic, name },
-    };
     match caller.ask(asked).await {
         Ok(()) => Ok(true),
         Err(problem) if problem.is(ErrorCode::NotFound) => Ok(false),
         Err(problem) => Err(problem),
+    }
+}
+
+fn request_of(change: ScheduleChange, topic: &TopicName, name: &str, note: Option<String>) -> Asked {
+    let (topic, name) = (topic.clone(), name.to_owned());
+    match change {
+        ScheduleChange::Pause => Asked::SchedulePause { topic, name, note },
+        ScheduleChange::Resume => Asked::ScheduleResume { topic, name },
+        ScheduleChange::Delete => Asked::ScheduleDelete { topic, name },
     }
 }

@@ -7,8 +7,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::super::caller::Caller;
 use super::super::connection::connection;
-use super::super::fields::{Field, ScheduleName, Time, TimeMs, either_time, schema, schema_time_ms};
-use super::super::input::{self, Pairs, Part, Parts2};
+use super::super::fields::{Field, Reason, ScheduleName, Time, TimeMs, either_time, schema, schema_time_ms};
+use super::super::input::{self, MaybeJson, Pairs, Part, Parts2};
 use super::super::problem::{Place, Problem, ProblemJson};
 use super::page::{Conditions, CursorError, PageQuery};
 use super::push::{bytes_max, located};
@@ -239,6 +239,20 @@ pub(super) async fn delete(
     done(&caller, Asked::ScheduleDelete { topic, name }).await
 }
 
+/// Why a schedule is paused.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = "an object such as {\"note\": \"until the books are closed\"}"
+)]
+#[schema(as = SchedulePause, example = json!({"note": "until the books are closed"}))]
+pub(super) struct PauseJson {
+    /// For people. To pause again with another note replaces it.
+    #[schema(schema_with = schema::<Reason>)]
+    note: Option<Field<Reason>>,
+}
+
 /// Pause a schedule
 #[utoipa::path(
     post,
@@ -246,6 +260,7 @@ pub(super) async fn delete(
     operation_id = "pause_schedule",
     tag = "schedules",
     params(("topic" = String, Path, description = "The topic"), ("name" = String, Path, description = "The schedule's name")),
+    request_body = Option<PauseJson>,
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
@@ -255,9 +270,11 @@ pub(super) async fn pause(
     caller: Caller,
     headers: HeaderMap,
     Parts2(topic, ScheduleName(name)): Parts2<TopicName, ScheduleName>,
+    MaybeJson(pause): MaybeJson<PauseJson>,
 ) -> Answer {
     version::no_if_match(&headers, UNCHECKED)?;
-    done(&caller, Asked::SchedulePause { topic, name }).await
+    let note = pause.note.map(|Field(note)| note);
+    done(&caller, Asked::SchedulePause { topic, name, note }).await
 }
 
 /// Resume a schedule

@@ -792,7 +792,9 @@ impl Job<&[u8]> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
         self.shown.put(out);
-        Fixed::<42>::new().u64(self.past.pushed_ms).u64(self.past.reserved_first_ms).u64(self.past.reserved_last_ms).u64(self.past.edited_ms).u64(self.past.held_by).length16(self.past.reason.len()).write(out);
+        Fixed::<33>::new().u64(self.past.pushed_ms).u64(self.past.reserved_first_ms).u64(self.past.reserved_last_ms).u64(self.past.edited_ms).length8(self.past.held_by.len()).write(out);
+        out.put_slice(self.past.held_by);
+        Fixed::<2>::new().length16(self.past.reason.len()).write(out);
         out.put_slice(self.past.reason);
         Fixed::<16>::new().u64(self.finished_ms).u64(self.version).write(out);
     }
@@ -809,7 +811,7 @@ impl Job<Bytes> {
         let reserved_first_ms = if reader.is_at_end() { 0 } else { reader.u64("reserved_first_ms")? };
         let reserved_last_ms = if reader.is_at_end() { 0 } else { reader.u64("reserved_last_ms")? };
         let edited_ms = if reader.is_at_end() { 0 } else { reader.u64("edited_ms")? };
-        let held_by = if reader.is_at_end() { 0 } else { reader.u64("held_by")? };
+        let held_by = if reader.is_at_end() { Bytes::new() } else { reader.bytes8("held_by")? };
         let reason = if reader.is_at_end() { Bytes::new() } else { reader.bytes16("reason")? };
         let finished_ms = if reader.is_at_end() { 0 } else { reader.u64("finished_ms")? };
         let version = if reader.is_at_end() { 0 } else { reader.u64("version")? };
@@ -877,7 +879,7 @@ impl<'a, L: ExactSizeIterator<Item = records::Listed<&'a [u8]>>> Jobs<&'a [u8], 
     pub(crate) fn put(self, out: &mut BytesMut) {
         Fixed::<2>::new().length16(self.cursor.len()).write(out);
         out.put_slice(self.cursor);
-        put_list(out, 89, self.jobs.len());
+        put_list(out, 82, self.jobs.len());
         self.jobs.for_each(|item| item.put(out));
     }
 }
@@ -890,7 +892,7 @@ impl<L> Jobs<Bytes, Vec<L>> {
     ) -> Result<Self, DecodeError> {
         let cursor = reader.bytes16("cursor")?;
         let jobs = {
-            let head = reader.list::<89>("jobs", usize::MAX)?;
+            let head = reader.list::<82>("jobs", usize::MAX)?;
             reader.items(head, |reader, fields| make_jobs(records::Listed::<Bytes>::take(reader, fields)?))?
         };
         Ok(Self { cursor, jobs })
@@ -1247,7 +1249,7 @@ pub(crate) struct Reasons<L> {
 impl<'a, L: ExactSizeIterator<Item = records::Reason<&'a [u8]>>> Reasons<L> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
-        put_list(out, 19, self.reasons.len());
+        put_list(out, 27, self.reasons.len());
         self.reasons.for_each(|item| item.put(out));
     }
 }
@@ -1259,7 +1261,7 @@ impl<L> Reasons<Vec<L>> {
         mut make_reasons: impl FnMut(records::Reason<Bytes>) -> Result<L, DecodeError>,
     ) -> Result<Self, DecodeError> {
         let reasons = {
-            let head = reader.list::<19>("reasons", usize::MAX)?;
+            let head = reader.list::<27>("reasons", usize::MAX)?;
             reader.items(head, |reader, fields| make_reasons(records::Reason::<Bytes>::take(reader, fields)?))?
         };
         Ok(Self { reasons })
@@ -1295,6 +1297,8 @@ impl Scheduled {
 pub(crate) struct Schedule<P, L> {
     /// Where it stands.
     pub(crate) state: records::ScheduleState,
+    /// What the user who paused it noted; empty for nothing.
+    pub(crate) pause_note: P,
     /// When it fires.
     pub(crate) rules: records::ScheduleRules<P>,
     /// Its jobs.
@@ -1307,6 +1311,8 @@ impl<L: ExactSizeIterator<Item = records::Firing>> Schedule<&[u8], L> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
         self.state.put(out);
+        Fixed::<2>::new().length16(self.pause_note.len()).write(out);
+        out.put_slice(self.pause_note);
         self.rules.put(out);
         self.template.put(out);
         put_list(out, 41, self.history.len());
@@ -1324,6 +1330,7 @@ impl<L> Schedule<Bytes, Vec<L>> {
             let fields = reader.part(records::ScheduleState::FIXED_BYTES, "state")?;
             records::ScheduleState::take(reader, fields)?
         };
+        let pause_note = reader.bytes16("pause_note")?;
         let rules = {
             let fields = reader.part(records::ScheduleRules::<&[u8]>::FIXED_BYTES, "rules")?;
             records::ScheduleRules::<Bytes>::take(reader, fields)?
@@ -1336,7 +1343,7 @@ impl<L> Schedule<Bytes, Vec<L>> {
             let head = reader.list::<41>("history", usize::MAX)?;
             reader.items(head, |reader, fields| make_history(records::Firing::take(reader, fields)?))?
         };
-        Ok(Self { state, rules, template, history })
+        Ok(Self { state, pause_note, rules, template, history })
     }
 }
 
@@ -1352,7 +1359,7 @@ impl<'a, L: ExactSizeIterator<Item = records::ListedSchedule<&'a [u8]>>> Schedul
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
         Fixed::<8>::new().u64(self.after).write(out);
-        put_list(out, 102, self.schedules.len());
+        put_list(out, 104, self.schedules.len());
         self.schedules.for_each(|item| item.put(out));
     }
 }
@@ -1365,7 +1372,7 @@ impl<L> Schedules<Vec<L>> {
     ) -> Result<Self, DecodeError> {
         let after = reader.u64("after")?;
         let schedules = {
-            let head = reader.list::<102>("schedules", usize::MAX)?;
+            let head = reader.list::<104>("schedules", usize::MAX)?;
             reader.items(head, |reader, fields| make_schedules(records::ListedSchedule::<Bytes>::take(reader, fields)?))?
         };
         Ok(Self { after, schedules })

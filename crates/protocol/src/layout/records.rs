@@ -302,8 +302,8 @@ pub(crate) struct Past<P> {
     pub(crate) reserved_last_ms: u64,
     /// When it was last edited.
     pub(crate) edited_ms: u64,
-    /// The session that got the last lease; 0 for none.
-    pub(crate) held_by: u64,
+    /// Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty for none, and where the asking token lacks the right `admin` for all topics.
+    pub(crate) held_by: P,
     /// The last reason given with a RELEASE or BURY.
     pub(crate) reason: P,
 }
@@ -322,7 +322,7 @@ impl Listed<&[u8]> {
     /// Writes it.
     #[inline]
     pub(crate) fn put(&self, out: &mut BytesMut) {
-        Fixed::<89>::new()
+        Fixed::<82>::new()
             .u64(self.shown.job)
             .u64(self.shown.due_ms)
             .u8(self.shown.state)
@@ -340,13 +340,14 @@ impl Listed<&[u8]> {
             .u64(self.past.reserved_first_ms)
             .u64(self.past.reserved_last_ms)
             .u64(self.past.edited_ms)
-            .u64(self.past.held_by)
+            .length8(self.past.held_by.len())
             .length16(self.past.reason.len())
             .write(out);
         put_piece(out, self.shown.topic);
         put_piece(out, self.shown.key);
         put_piece(out, self.shown.attributes);
         put_piece(out, self.shown.body);
+        put_piece(out, self.past.held_by);
         put_piece(out, self.past.reason);
     }
 }
@@ -372,9 +373,9 @@ impl Listed<Bytes> {
         let reserved_first_ms = fields.u64("reserved_first_ms")?;
         let reserved_last_ms = fields.u64("reserved_last_ms")?;
         let edited_ms = fields.u64("edited_ms")?;
-        let held_by = fields.u64("held_by")?;
+        let held_by_length = usize::from(fields.u8("held_by")?);
         let reason_length = usize::from(fields.u16("reason")?);
-        Ok(Self { shown: Shown { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? }, body_bytes, past: Past { pushed_ms, reserved_first_ms, reserved_last_ms, edited_ms, held_by, reason: reader.bytes(reason_length, "reason")? } })
+        Ok(Self { shown: Shown { job, due_ms, state, buried, priority, attempts, ttr_ms, ttr_left_ms, topic: reader.bytes(topic_length, "topic")?, key: reader.bytes(key_length, "key")?, attributes: reader.bytes(attributes_length, "attributes")?, body: reader.bytes(body_length, "body")? }, body_bytes, past: Past { pushed_ms, reserved_first_ms, reserved_last_ms, edited_ms, held_by: reader.bytes(held_by_length, "held_by")?, reason: reader.bytes(reason_length, "reason")? } })
     }
 }
 
@@ -893,6 +894,8 @@ impl GroupState<Bytes> {
 pub(crate) struct Reason<P> {
     /// The reason.
     pub(crate) why: u8,
+    /// When it began, on the wall clock; 0 if that is not known.
+    pub(crate) since_ms: u64,
     /// When it ends, on the wall clock; 0 if that is not known.
     pub(crate) until_ms: u64,
     /// With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0.
@@ -905,8 +908,9 @@ impl Reason<&[u8]> {
     /// Writes it.
     #[inline]
     pub(crate) fn put(&self, out: &mut BytesMut) {
-        Fixed::<19>::new()
+        Fixed::<27>::new()
             .u8(self.why)
+            .u64(self.since_ms)
             .u64(self.until_ms)
             .u64(self.jobs)
             .length16(self.text.len())
@@ -920,10 +924,11 @@ impl Reason<Bytes> {
     #[inline]
     pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
         let why = fields.u8("why")?;
+        let since_ms = fields.u64("since_ms")?;
         let until_ms = fields.u64("until_ms")?;
         let jobs = fields.u64("jobs")?;
         let text_length = usize::from(fields.u16("text")?);
-        Ok(Self { why, until_ms, jobs, text: reader.bytes(text_length, "text")? })
+        Ok(Self { why, since_ms, until_ms, jobs, text: reader.bytes(text_length, "text")? })
     }
 }
 
@@ -1034,13 +1039,15 @@ pub(crate) struct ListedSchedule<P> {
     pub(crate) topic: P,
     /// Its name.
     pub(crate) name: P,
+    /// What the user who paused it noted; empty for nothing.
+    pub(crate) pause_note: P,
 }
 
 impl ListedSchedule<&[u8]> {
     /// Writes it.
     #[inline]
     pub(crate) fn put(&self, out: &mut BytesMut) {
-        Fixed::<102>::new()
+        Fixed::<104>::new()
             .u64(self.schedule_state.schedule)
             .u64(self.schedule_state.next_ms)
             .u64(self.schedule_state.fired)
@@ -1066,6 +1073,7 @@ impl ListedSchedule<&[u8]> {
             .length16(self.schedule_rules.note.len())
             .length8(self.topic.len())
             .length8(self.name.len())
+            .length16(self.pause_note.len())
             .write(out);
         put_piece(out, self.schedule_rules.when);
         put_piece(out, self.schedule_rules.zone);
@@ -1073,6 +1081,7 @@ impl ListedSchedule<&[u8]> {
         put_piece(out, self.schedule_rules.note);
         put_piece(out, self.topic);
         put_piece(out, self.name);
+        put_piece(out, self.pause_note);
     }
 }
 
@@ -1105,6 +1114,7 @@ impl ListedSchedule<Bytes> {
         let note_length = usize::from(fields.u16("note")?);
         let topic_length = usize::from(fields.u8("topic")?);
         let name_length = usize::from(fields.u8("name")?);
-        Ok(Self { schedule_state: ScheduleState { schedule, next_ms, fired, version, running, failures, paused, marks }, schedule_rules: ScheduleRules { origin_ms, start_ms, end_ms, count, window_ms, missed_max, jitter_ms, failures_max, dst, missed, overlap, when: reader.bytes(when_length, "when")?, zone: reader.bytes(zone_length, "zone")?, key: reader.bytes(key_length, "key")?, note: reader.bytes(note_length, "note")? }, topic: reader.bytes(topic_length, "topic")?, name: reader.bytes(name_length, "name")? })
+        let pause_note_length = usize::from(fields.u16("pause_note")?);
+        Ok(Self { schedule_state: ScheduleState { schedule, next_ms, fired, version, running, failures, paused, marks }, schedule_rules: ScheduleRules { origin_ms, start_ms, end_ms, count, window_ms, missed_max, jitter_ms, failures_max, dst, missed, overlap, when: reader.bytes(when_length, "when")?, zone: reader.bytes(zone_length, "zone")?, key: reader.bytes(key_length, "key")?, note: reader.bytes(note_length, "note")? }, topic: reader.bytes(topic_length, "topic")?, name: reader.bytes(name_length, "name")?, pause_note: reader.bytes(pause_note_length, "pause_note")? })
     }
 }

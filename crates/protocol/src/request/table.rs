@@ -235,6 +235,8 @@ requests! {
         topic: TopicName,
         /// Its name.
         name: String,
+        /// Why, for people, at most 1,024 bytes. To pause again replaces it; empty for none, or to keep it.
+        note: Option<String>,
     }
     /// Lets a paused schedule fire again. *missed* says what happens to the instants that passed.
     ScheduleResume = 0x7d, "SCHEDULE_RESUME" -> Done, Read, Safe, [Manage], [Invalid, Busy, NotFound] {

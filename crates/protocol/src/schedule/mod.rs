@@ -90,11 +90,11 @@ pub enum ScheduleChange {
 }
 
 impl ScheduleChange {
-    /// True if a schedule that is paused like this is another one after the change.
-    pub fn changes(self, paused: Option<PausedBy>) -> bool {
+    /// True if a schedule that is paused like this is another one after the change. A pause may have a note.
+    pub fn changes(self, paused: Option<PausedBy>, has_note: bool) -> bool {
         match self {
             Self::Delete => true,
-            Self::Pause => paused != Some(PausedBy::User),
+            Self::Pause => has_note || paused != Some(PausedBy::User),
             Self::Resume => paused.is_some(),
         }
     }
@@ -141,6 +141,8 @@ pub struct ScheduleState {
 pub struct ScheduleReport {
     /// Where it stands.
     pub state: ScheduleState,
+    /// What the user who paused it noted; empty for nothing.
+    pub pause_note: String,
     /// When it fires.
     pub rules: ScheduleRules,
     /// Its jobs.
@@ -163,6 +165,8 @@ pub struct SchedulePage {
 pub struct ListedSchedule {
     /// Where it stands.
     pub state: ScheduleState,
+    /// What the user who paused it noted; empty for nothing.
+    pub pause_note: String,
     /// When it fires.
     pub rules: ScheduleRules,
     /// The topic of its jobs.
@@ -176,14 +180,16 @@ impl ScheduleReport {
     pub fn weight_bytes(&self) -> usize {
         const FIRING_BYTES: usize = 64;
         let template = self.template.attributes.as_bytes().len() + self.template.body.len();
-        rules_weight_bytes(&self.rules) + template + FIRING_BYTES * self.history.len()
+        let texts = template + self.pause_note.len();
+        rules_weight_bytes(&self.rules) + texts + FIRING_BYTES * self.history.len()
     }
 }
 
 impl ListedSchedule {
     /// How many bytes it holds in memory and on the wire, roughly.
     pub fn weight_bytes(&self) -> usize {
-        rules_weight_bytes(&self.rules) + self.topic.as_str().len() + self.name.len()
+        let texts = self.topic.as_str().len() + self.name.len() + self.pause_note.len();
+        rules_weight_bytes(&self.rules) + texts
     }
 }
 

@@ -179,6 +179,7 @@ pub(crate) fn decode_scheduled(reader: &mut Reader<'_>) -> Result<(JobId, u32, O
 pub(crate) fn encode_report(report: &ScheduleReport, out: &mut BytesMut) {
     let frame = frames::Schedule {
         state: state_record(&report.state),
+        pause_note: text16(&report.pause_note),
         rules: rules_record(&report.rules),
         template: template_record(&report.template),
         history: report.history.iter().map(firing_record),
@@ -190,6 +191,7 @@ pub(crate) fn decode_report(reader: &mut Reader<'_>) -> Result<ScheduleReport, D
     let frame = frames::Schedule::take(reader, |firing| Ok(firing_of(&firing)))?;
     Ok(ScheduleReport {
         state: state_of(&frame.state),
+        pause_note: text(&frame.pause_note, "pause_note")?,
         rules: rules_of(frame.rules)?,
         template: template_of(frame.template)?,
         history: frame.history.into_iter().flatten().collect(),
@@ -207,6 +209,7 @@ fn listed_record(listed: &ListedSchedule) -> records::ListedSchedule<&[u8]> {
         schedule_rules: rules_record(&listed.rules),
         topic: listed.topic.as_str().as_bytes(),
         name: text8(&listed.name),
+        pause_note: text16(&listed.pause_note),
     }
 }
 
@@ -214,6 +217,7 @@ pub(crate) fn decode_list(reader: &mut Reader<'_>) -> Result<SchedulePage, Decod
     let page = frames::Schedules::take(reader, |listed| {
         Ok(ListedSchedule {
             state: state_of(&listed.schedule_state),
+            pause_note: text(&listed.pause_note, "pause_note")?,
             rules: rules_of(listed.schedule_rules)?,
             topic: wire::topic(listed.topic)?,
             name: text(&listed.name, "name")?,

@@ -24,22 +24,26 @@ pub(crate) struct State {
     pub(crate) clock: LeaderClock,
 }
 
+/// The answer where there is no job.
+pub(crate) fn no_job() -> Response {
+    let gone = "there is no such job: it was finished, deleted, expired, or never there";
+    Response::Error(ErrorReply::new(ErrorCode::NotFound, gone))
+}
+
 impl State {
     /// The name of a topic that must exist.
-    pub(super) fn topic_name(&self, topic: TopicId) -> TopicName {
+    pub(crate) fn topic_name(&self, topic: TopicId) -> TopicName {
         self.known_name(topic).unwrap_or_else(|| unreachable!("a job's topic exists"))
     }
 
-    pub(crate) fn job_response(&mut self, job: Option<JobView>) -> Result<Response, StorageError> {
-        let Some(job) = job else {
-            let gone = "there is no such job: it was finished, deleted, expired, or never there";
-            return Ok(Response::Error(ErrorReply::new(ErrorCode::NotFound, gone)));
-        };
-        Ok(Response::Job(Box::new(self.job_report(&job)?)))
-    }
-
-    /// A job with its record, as clients see it.
-    pub(super) fn job_report(&mut self, job: &JobView) -> Result<JobReport, StorageError> {
+    /// A job with its record. Only an operator learns who held it.
+    ///
+    /// # Errors
+    ///
+    /// If its record cannot be read.
+    pub(crate) fn job_report(&mut self, job: &JobView, is_operator: bool) -> Result<JobReport, StorageError> {
+        let mut history = job.history.clone();
+        history.held_by = history.held_by.filter(|_| is_operator);
         let record = self.records.record(job.body)?;
         let attributes = Attributes::new(record.attributes).unwrap_or_default();
         let left_ms = job.lease.map_or(0, |(_, deadline)| deadline.since(self.clock.stamp()));
@@ -57,7 +61,7 @@ impl State {
             attributes: attributes.in_force(job.expires, job.attempts_max, job.backoff.as_ref()),
             body_bytes: job.body.body_bytes,
             body: record.body,
-            history: job.history.clone(),
+            history,
             version: job.version,
         })
     }
@@ -99,7 +103,11 @@ impl State {
     }
 
     pub(crate) fn topic_report(&self, topic: &TopicView<'_>) -> TopicReport {
-        TopicReport { topic: topic.name.clone(), paused: topic.paused, totals: self.totals_of(topic) }
+        TopicReport {
+            topic: topic.name.clone(),
+            paused: topic.paused.is_some(),
+            totals: self.totals_of(topic),
+        }
     }
 
     pub(super) fn totals_of(&self, topic: &TopicView<'_>) -> Totals {
@@ -150,7 +158,7 @@ impl State {
         Response::TopicSettings(Box::new(TopicSettings {
             policy,
             defaults,
-            paused: view.paused,
+            paused: view.paused.is_some(),
             jobs,
             bytes,
         }))
@@ -174,11 +182,6 @@ impl State {
         })
     }
 
-    pub(crate) fn listed(&mut self, view: &JobView, with_bodies: bool) -> Result<JobReport, StorageError> {
-        let report = self.job_report(view)?;
-        Ok(if with_bodies { report } else { JobReport { body: bytes::Bytes::new(), ..report } })
-    }
-
     /// The number of jobs of a filter's topic, or of the queue.
     pub(crate) fn jobs_of_topic(&self, filter: &Filter) -> u64 {
         let of_topic = Filter { topic: filter.topic.clone(), ..Filter::default() };
@@ -197,7 +200,7 @@ impl State {
     pub(crate) fn are_paused(&self, topics: &[TopicName]) -> bool {
         topics.iter().all(|name| {
             let topic = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
-            topic.is_some_and(|topic| topic.paused)
+            topic.is_some_and(|topic| topic.paused.is_some())
         })
     }
 

@@ -17,11 +17,12 @@
 use super::Group;
 use super::checkpoint::Stage;
 use super::snapshots::Incoming;
+use super::state::no_job;
 use crate::io::{CheckpointOrder, Notice, Output};
 use crate::node::Node;
 use crate::node::connections::Asker;
-use adjourn_engine::{JobView, Listed};
-use adjourn_protocol::{ErrorCode, ErrorReply, Request};
+use adjourn_engine::Listed;
+use adjourn_protocol::{ErrorCode, ErrorReply, Request, Response};
 use adjourn_raft::Message;
 use adjourn_storage::StorageError;
 
@@ -120,18 +121,16 @@ impl Group {
     /// Answers a peek with the found job.
     pub(crate) fn show(&mut self, node: &mut Node, asker: Asker, found: &Result<Listed, StorageError>) {
         let view = match found {
-            Ok(Listed::Job(view)) => Some(JobView::clone(view)),
-            Ok(_) => None,
+            Ok(Listed::Job(view)) => view,
+            Ok(_) => return node.connections.send(asker, no_job()),
             Err(error) => return self.unreadable(node, asker, error),
         };
-        if let Some(view) = &view
-            && node.connections.must_wait(asker)
-        {
+        if node.connections.must_wait(asker) {
             let topic = self.state.topic_name(view.topic);
             return node.connections.hold_searched(asker, Request::Peek { topic });
         }
-        match self.state.job_response(view) {
-            Ok(response) => node.connections.send(asker, response),
+        match self.state.job_report(view, node.connections.is_operator(asker.connection)) {
+            Ok(report) => node.connections.send(asker, Response::Job(Box::new(report))),
             Err(error) => self.unreadable(node, asker, &error),
         }
     }

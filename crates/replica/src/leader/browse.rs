@@ -14,7 +14,7 @@ use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::{Asker, Connections};
 use crate::refusals::{retry_later, stopping};
-use adjourn_engine::{Engine, Listed, Listing};
+use adjourn_engine::{Engine, JobView, Listed, Listing};
 use adjourn_protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, Response};
 use adjourn_storage::{StorageError, Walk};
 use adjourn_types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
@@ -384,7 +384,7 @@ impl Passes {
                     return None;
                 }
                 (Purpose::List { asker, list, jobs, bytes }, Ok(Listed::Job(view))) => {
-                    match group.state.listed(&view, list.with_bodies) {
+                    match report_of(node, group, *asker, list, &view) {
                         Ok(report) => {
                             *bytes += report.weight_bytes();
                             jobs.push(report);
@@ -469,4 +469,20 @@ impl Passes {
 /// When the job that a pass has found is due.
 fn due_of(listed: &Listed) -> Option<Millis> {
     if let Listed::Job(view) = listed { Some(view.due) } else { None }
+}
+
+/// A job on a page of a list.
+fn report_of(
+    node: &Node,
+    group: &mut Group,
+    asker: Asker,
+    list: &List,
+    view: &JobView,
+) -> Result<JobReport, StorageError> {
+    let is_operator = node.connections.is_operator(asker.connection);
+    let mut report = group.state.job_report(view, is_operator)?;
+    if !list.with_bodies {
+        report.body.clear();
+    }
+    Ok(report)
 }

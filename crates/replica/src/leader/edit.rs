@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 use super::Leader;
 use super::proposals::Reply;
 use crate::group::Group;
+use crate::group::state::no_job;
 use crate::node::Node;
 use crate::node::connections::Asker;
 use crate::refusals::not_every_member;
@@ -38,8 +39,7 @@ impl Leader {
         }
         let view = group.state.engine.job(&select_job(&edit.job), &mut group.state.records)?;
         let Some(view) = view else {
-            let response = group.state.job_response(None)?;
-            node.connections.send(asker, response);
+            node.connections.send(asker, no_job());
             return Ok(());
         };
         let stored = if edit.changes_record() { Some(group.state.records.record(view.body)?) } else { None };

@@ -2,13 +2,13 @@
 
 use super::Leader;
 use crate::group::Group;
+use crate::group::state::no_job;
+use crate::io::ConnectionId;
 use crate::node::Node;
 use adjourn_engine::{GroupHold, GroupView, Hold, JobView};
 use adjourn_protocol::{ErrorReply, GroupList, GroupPage, GroupReport, JobRef, Reason, Request, Response};
 use adjourn_storage::StorageError;
-use adjourn_types::{BuryReason, Millis, Right, SessionId, TopicId, TopicName, Why};
-
-use crate::io::ConnectionId;
+use adjourn_types::{BuryReason, Millis, TopicId, TopicName, Why};
 
 /// This many groups are one unit of work.
 const GROUPS_PER_WORK: usize = 16;
@@ -41,7 +41,7 @@ impl Leader {
                 None if group.state.finished_job(job).is_some() => {
                     vec![reason(node, group, asker, Hold::Finished, None)]
                 }
-                None => return group.state.job_response(None),
+                None => return Ok(no_job()),
                 Some(view) => {
                     let holds = group.state.engine.holds_of_job(&view);
                     self.reasons(node, group, asker, view.topic, holds, Some(&view))
@@ -50,6 +50,12 @@ impl Leader {
             other => unreachable!("{other:?} is about no group"),
         };
         Ok(Response::Reasons(reasons))
+    }
+
+    /// Notes that the calls of a topic are suspended for this long.
+    pub(crate) fn calls_suspended(&mut self, node: &Node, topic: TopicName, for_ms: u64) {
+        let until_us = node.queue_us.saturating_add(for_ms.saturating_mul(1000));
+        self.suspended.note(topic, until_us, node.queue_us);
     }
 
     /// The reasons in words, with what only the leader knows: whether a consumer waits.
@@ -63,36 +69,42 @@ impl Leader {
         job: Option<&JobView>,
     ) -> Vec<Reason> {
         let waits = |hold: &Hold| {
-            !matches!(hold, Hold::Delayed(_) | Hold::Reserved { .. } | Hold::Buried(_) | Hold::Finished)
+            !matches!(hold, Hold::Delayed(_) | Hold::Reserved(_) | Hold::Buried(_) | Hold::Finished)
         };
         let is_ready = holds.iter().all(waits);
         let mut reasons: Vec<Reason> =
             holds.into_iter().map(|hold| reason(node, group, asker, hold, job)).collect();
         if is_ready {
-            reasons.extend(self.no_consumer(group, topic));
+            reasons.extend(self.no_consumer(node, group, topic));
         }
         if reasons.is_empty() {
             let text = "nothing holds it back: the next consumer that asks gets it".to_owned();
-            reasons.push(Reason { why: Why::Next, until: None, jobs: 0, text });
+            reasons.push(Reason { why: Why::Next, since: None, until: None, jobs: 0, text });
         }
         reasons
     }
 
-    fn no_consumer(&self, group: &Group, topic: TopicId) -> Option<Reason> {
+    fn no_consumer(&self, node: &Node, group: &Group, topic: TopicId) -> Option<Reason> {
         let policy = group.state.engine.topic_policy(topic);
         let call_back = policy.and_then(|policy| policy.call_back.as_ref());
         if call_back.is_some_and(|call_back| call_back.url.is_some() && call_back.paused) {
             let text = "the calls of the topic are paused: take call_back_paused away".to_owned();
-            return Some(Reason { why: Why::CallBackPaused, until: None, jobs: 0, text });
+            return Some(Reason { why: Why::CallBackPaused, since: None, until: None, jobs: 0, text });
         }
         if self.waiters.in_line(topic) {
             return None;
+        }
+        let name = group.state.topic_name(topic);
+        if let Some(left_ms) = self.suspended.left_ms(&name, node.queue_us) {
+            let text = "the destination of the topic's calls failed: calls are suspended".to_owned();
+            let until = Some(group.state.clock.wall().after(left_ms));
+            return Some(Reason { why: Why::CallBackSuspended, since: None, until, jobs: 0, text });
         }
         let text = match self.waiters.of_topic(topic) {
             0 => "no consumer waits on the topic, and none is subscribed to it".to_owned(),
             busy => format!("no consumer waits on the topic: {busy} have no credit, or wait for an answer"),
         };
-        Some(Reason { why: Why::NoConsumer, until: None, jobs: 0, text })
+        Some(Reason { why: Why::NoConsumer, since: None, until: None, jobs: 0, text })
     }
 }
 
@@ -152,9 +164,14 @@ fn why_group(group: &Group, hold: GroupHold) -> (Why, Option<Millis>) {
 
 fn reason(node: &Node, group: &Group, asker: ConnectionId, hold: Hold, job: Option<&JobView>) -> Reason {
     let wall = |stamp| Some(group.state.engine.wall(stamp));
+    let is_operator = node.connections.is_operator(asker);
+    let mut since = None;
     let (why, until, jobs, text) = match hold {
         Hold::Delayed(due) => (Why::Delayed, Some(due), 0, delayed(job)),
-        Hold::TopicPaused => (Why::TopicPaused, None, 0, "the topic is paused: resume it".to_owned()),
+        Hold::TopicPaused(paused) => {
+            since = wall(paused.since);
+            (Why::TopicPaused, None, 0, topic_paused(if is_operator { &paused.by } else { "" }))
+        }
         Hold::TopicLeases(leases) => {
             (Why::TopicLeases, None, leases, format!("the topic has as many leases as it may: {leases}"))
         }
@@ -167,12 +184,15 @@ fn reason(node: &Node, group: &Group, asker: ConnectionId, hold: Hold, job: Opti
             (why, until, jobs, of_group(hold, leases))
         }
         Hold::Behind { jobs, groups } => (Why::Behind, None, jobs, behind(jobs, groups)),
-        Hold::Reserved { session, until } => (Why::Reserved, wall(until), 0, reserved(node, asker, session)),
+        Hold::Reserved(until) => {
+            since = job.and_then(|job| job.history.reserved_last);
+            (Why::Reserved, wall(until), 0, reserved(job.filter(|_| is_operator)))
+        }
         Hold::Buried(why) => (Why::Buried, None, 0, buried(why, job)),
         Hold::Finished => (Why::Finished, None, 0, "it is finished, and remembered for a while".to_owned()),
         Hold::Empty => (Why::Empty, None, 0, "no job is ready".to_owned()),
     };
-    Reason { why, until, jobs, text }
+    Reason { why, since, until, jobs, text }
 }
 
 fn with_last_reason(text: &str, job: Option<&JobView>) -> String {
@@ -220,14 +240,15 @@ fn behind(jobs: u64, groups: u64) -> String {
     }
 }
 
-/// Who has a job, as far as that client is connected to this node. Only an operator learns its name and its address.
-fn reserved(node: &Node, asker: ConnectionId, session: SessionId) -> String {
-    let is_operator = node.connections.access(asker).is_none_or(|access| access.has_everywhere(Right::Admin));
-    match node.connections.of_session(session).filter(|_| is_operator) {
-        Some(one) => {
-            let name = if one.client_name.is_empty() { "a client" } else { &one.client_name };
-            format!("{name} at {} has it, in session {}", one.address, session.0)
-        }
-        None => format!("a client has it, in session {}", session.0),
+fn topic_paused(by: &str) -> String {
+    if by.is_empty() {
+        return "the topic is paused: resume it".to_owned();
     }
+    format!("{by} paused the topic: resume it")
+}
+
+/// Who has the job, if the asker may know.
+fn reserved(job: Option<&JobView>) -> String {
+    let held_by = job.and_then(|job| job.history.held_by.as_deref());
+    format!("{} has it", held_by.unwrap_or("a client"))
 }

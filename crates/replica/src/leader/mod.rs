@@ -20,6 +20,7 @@ mod requests;
 mod schedules;
 mod sessions;
 mod shares;
+mod suspended;
 mod topic_pass;
 mod waiters;
 
@@ -34,6 +35,7 @@ use crate::leader::firing::Firings;
 use crate::leader::proposals::{Proposals, Reply};
 use crate::leader::reads::PendingReads;
 use crate::leader::sessions::Graces;
+use crate::leader::suspended::SuspendedCalls;
 use crate::leader::waiters::Waiters;
 use crate::node::Node;
 use crate::token_limits::TokenLimits;
@@ -75,6 +77,7 @@ pub(super) struct Leader {
     /// Leases that this leader gives back because their jobs did not reach their consumer.
     pub(super) given_back: BTreeSet<Lease>,
     pub(super) firings: Firings,
+    pub(super) suspended: SuspendedCalls,
     pub(super) changes: Changes,
     pub(super) advances: Advances,
     pub(super) next_housekeeping_us: u64,
@@ -98,6 +101,7 @@ impl Leader {
             held_ends: BTreeMap::new(),
             given_back: BTreeSet::new(),
             firings: Firings::default(),
+            suspended: SuspendedCalls::default(),
             changes: Changes::default(),
             advances: Advances::default(),
             next_housekeeping_us: node.now_us,

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use super::Leader;
 use crate::group::Group;
+use crate::group::state::no_job;
 use crate::group::work::UNIT_BYTES;
 use crate::io::ConnectionId;
 use crate::node::Node;
@@ -187,7 +188,11 @@ impl Leader {
                 let view = group.state.engine.job(&selected, &mut group.state.records)?;
                 match (view, group.state.finished_job(job)) {
                     (None, Some(finished)) => finished,
-                    (view, _) => group.state.job_response(view)?,
+                    (None, None) => no_job(),
+                    (Some(view), _) => {
+                        let is_operator = node.connections.is_operator(asker.connection);
+                        Response::Job(Box::new(group.state.job_report(&view, is_operator)?))
+                    }
                 }
             }
             Request::Peek { topic } => match group.state.engine.topic_id(topic.as_str()) {
@@ -195,7 +200,7 @@ impl Leader {
                     self.passes.peek(node, group, asker, topic);
                     return Ok(());
                 }
-                None => group.state.job_response(None)?,
+                None => no_job(),
             },
             Request::List(list) => {
                 self.passes.list(node, group, asker, list);

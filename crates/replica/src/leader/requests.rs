@@ -290,6 +290,7 @@ impl Leader {
                 Reply::Request(asker),
             );
         }
+        let who;
         let command = match request {
             Request::Finish { leases } => Command::Finish { leases: leases.clone() },
             Request::Release { leases, kind, reason } => {
@@ -311,8 +312,13 @@ impl Leader {
             Request::KickMany { topic: name, jobs_max } => {
                 Command::KickMany { topic: name.as_str(), jobs_max: *jobs_max }
             }
-            Request::Pause { topic: name } => Command::TopicPause { topic: name.as_str(), paused: true },
-            Request::Resume { topic: name } => Command::TopicPause { topic: name.as_str(), paused: false },
+            Request::Pause { topic: name } => {
+                who = node.connections.who(asker.connection);
+                Command::TopicPause { topic: name.as_str(), paused: true, by: &who }
+            }
+            Request::Resume { topic: name } => {
+                Command::TopicPause { topic: name.as_str(), paused: false, by: "" }
+            }
             Request::GroupSet(set) => {
                 let change = GroupChange { weight: set.weight, paused: set.paused };
                 Command::GroupSet { topic: set.topic.as_str(), group: set.group.as_str(), change }

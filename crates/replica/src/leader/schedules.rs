@@ -64,12 +64,13 @@ impl Leader {
                 let delete = |schedule| Command::ScheduleDelete { schedule };
                 self.change_schedule(node, group, asker, (topic, name), delete)
             }
-            Request::SchedulePause { topic, name } => {
-                let pause = |schedule| Command::SchedulePause { schedule, paused: true };
+            Request::SchedulePause { topic, name, note: text } => {
+                let text = text.as_deref().unwrap_or_default();
+                let pause = |schedule| Command::SchedulePause { schedule, paused: true, note: text };
                 self.change_schedule(node, group, asker, (topic, name), pause)
             }
             Request::ScheduleResume { topic, name } => {
-                let resume = |schedule| Command::SchedulePause { schedule, paused: false };
+                let resume = |schedule| Command::SchedulePause { schedule, paused: false, note: "" };
                 self.change_schedule(node, group, asker, (topic, name), resume)
             }
             other => unreachable!("{other:?} is not about a schedule"),
@@ -81,13 +82,13 @@ impl Leader {
     }
 
     /// Proposes a change of a schedule. Returns the answer if there is none to propose.
-    fn change_schedule(
+    fn change_schedule<'a>(
         &mut self,
         node: &Node,
         group: &Group,
         asker: Asker,
         (topic, name): (&TopicName, &str),
-        command: impl FnOnce(JobId) -> Command<'static>,
+        command: impl FnOnce(JobId) -> Command<'a>,
     ) -> Option<Response> {
         let refusal = node.stopping().or_else(|| self.proposals.refusal(node));
         match refusal.map_or_else(|| find(group, topic, name), Err) {
@@ -278,8 +279,8 @@ fn report(group: &mut Group, view: &ScheduleView) -> Result<Response, StorageErr
     let Some(rules) = rules else { return Ok(Response::Error(unreadable_rules())) };
     let template =
         JobTemplate { priority: view.priority, ttr_ms: view.ttr_ms, attributes, body: stored.body };
-    let (state, history) = (state(view), view.history.clone());
-    Ok(Response::Schedule(Box::new(ScheduleReport { state, rules, template, history })))
+    let (state, pause_note, history) = (state(view), view.pause_note.clone(), view.history.clone());
+    Ok(Response::Schedule(Box::new(ScheduleReport { state, pause_note, rules, template, history })))
 }
 
 /// The error about a schedule whose rules this version cannot read.
@@ -331,7 +332,8 @@ fn schedules(group: &mut Group, list: &ScheduleList) -> Result<Response, Storage
         group.work.count(record_bytes as u64 / UNIT_BYTES);
         if name.starts_with(&conditions.prefix) {
             let (rules, topic) = (rules.unwrap_or_default(), list.topic.clone());
-            page.schedules.push(ListedSchedule { state: state(&view), rules, topic, name });
+            let (state, pause_note) = (state(&view), view.pause_note);
+            page.schedules.push(ListedSchedule { state, pause_note, rules, topic, name });
         }
     }
     Ok(Response::Schedules(page))

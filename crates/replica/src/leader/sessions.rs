@@ -247,7 +247,8 @@ impl Leader {
             let many = "this token has as many sessions as it may: say GOODBYE when one is done, or wait";
             return node.refuse_session(asker, many, SESSION_FULL_MS);
         }
-        let command = Command::SessionOpen { secret: hash_of(secret, &access.token), leases_outlive };
+        let client = &node.connections.who(asker.connection);
+        let command = Command::SessionOpen { secret: hash_of(secret, &access.token), leases_outlive, client };
         self.proposals.add_command(node, group, &command, Reply::Open(asker, access.token.clone()));
     }
 

@@ -9,7 +9,8 @@ use super::request_queue::{Asked, Batch, RequestQueue};
 use crate::account::{HeldMemory, MemoryAccount, MemoryShare};
 use crate::io::{Arrival, ConnectionId, Output, Permit};
 use adjourn_protocol::{ErrorReply, GoingAway, Request, RequestId, Response};
-use adjourn_types::{Access, Millis, SessionId, SessionSecret};
+use adjourn_types::limits::CLIENT_BYTES_MAX;
+use adjourn_types::{Access, Millis, Right, SessionId, SessionSecret};
 
 /// A share with less room than this is nearly used up, in bytes.
 const TIGHT_BYTES: usize = 1 << 20;
@@ -262,6 +263,26 @@ impl Connections {
         self.all.get(&id).map(|one| Arc::clone(&one.access))
     }
 
+    /// True if it may administer all topics: it then learns who the other clients are.
+    pub(crate) fn is_operator(&self, id: ConnectionId) -> bool {
+        self.access(id).is_some_and(|access| access.has_everywhere(Right::Admin))
+    }
+
+    /// Who the client is, for operators: its address, its token, and the name that it gave itself. Empty if it is gone.
+    pub(crate) fn who(&self, id: ConnectionId) -> String {
+        let Some(one) = self.all.get(&id) else { return String::new() };
+        let mut who = one.address.to_string();
+        if !one.access.token.is_empty() {
+            who = format!("{who}, token {}", one.access.token);
+        }
+        // Callers in the process share a connection, whose address is its name.
+        if !one.client_name.is_empty() && one.client_name != *one.address {
+            who = format!("{who}, {:?}", one.client_name);
+        }
+        who.truncate(who.floor_char_boundary(CLIENT_BYTES_MAX));
+        who
+    }
+
     pub(crate) fn one(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         self.all.get_mut(&id)
     }
@@ -281,11 +302,6 @@ impl Connections {
             Phase::Open(session) => Some(session),
             Phase::Silent | Phase::Opening | Phase::WithoutSession | Phase::Ended => None,
         }
-    }
-
-    /// The connection of a session, if its client is connected.
-    pub(crate) fn of_session(&self, session: SessionId) -> Option<&Connection> {
-        self.all.get(self.attached.get(&session)?).filter(|one| !one.is_left)
     }
 
     /// The connection with the next greater number.

@@ -450,7 +450,7 @@ fn a_command_reads_nothing_of_which_nobody_said_that_it_would() {
 fn with_leases(leases: usize) -> (Queue, SessionId) {
     let mut queue = Queue::new();
     let secret = SessionSecret([1; 16]);
-    let opened = queue.apply(Command::SessionOpen { secret, leases_outlive: false });
+    let opened = queue.apply(Command::SessionOpen { secret, leases_outlive: false, client: "" });
     let Outcome::Session { session } = opened else { panic!("{opened:?}") };
     queue.push(leases, 0, 10);
     let (topics, jobs_max) = (TopicOrder::OfJobs(vec!["t"]), u32::try_from(leases).expect("few"));

@@ -97,7 +97,6 @@ fn write_field(frame: &Frame, field: &Field, out: &mut String) {
         ("DISCONNECT", "options") => ("ends_session", "bool"),
         (_, "ref") => ("job", "JobRef"),
         (_, "leases") => ("leases", "Vec<Lease>"),
-        (_, "reason") => ("reason", "Option<String>"),
         (_, "if_version") => ("if_version", "Option<NonZeroU64>"),
         (_, "topic") => ("topic", "TopicName"),
         (_, name) => (
@@ -106,6 +105,8 @@ fn write_field(frame: &Frame, field: &Field, out: &mut String) {
                 Kind::Number(4) => "u32",
                 Kind::Number(8) => "u64",
                 Kind::Text(1) => "String",
+                // It may be absent.
+                Kind::Text(2) => "Option<String>",
                 _ => panic!("{}.{name}: say which type Rust has for it", frame.name),
             },
         ),

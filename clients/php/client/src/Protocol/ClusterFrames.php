@@ -37,6 +37,7 @@ use function substr;
  *
  * @phpstan-type Reason array{
  *     why: int, // The reason.
+ *     since_ms: int, // When it began, on the wall clock; 0 if that is not known.
  *     until_ms: int, // When it ends, on the wall clock; 0 if that is not known.
  *     jobs: int, // With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0.
  *     text: string, // One sentence for a person. It may change between versions: decide by the reason.
@@ -98,6 +99,8 @@ final class ClusterFrames
     public const WHY_FINISHED = 16;
     /** No job is ready. */
     public const WHY_EMPTY = 17;
+    /** The destination of the topic's calls failed: calls are suspended. */
+    public const WHY_CALL_BACK_SUSPENDED = 18;
 
     /**
      * CLUSTER_ADD: Adds the node that listens for its peers at an address; it votes when it has caught up.
@@ -371,13 +374,13 @@ final class ClusterFrames
      */
     private static function decodeListOfReason(string $frame, int &$at): array
     {
-        [$fixed, $count] = Codec::listHead($frame, $at, 19);
+        [$fixed, $count] = Codec::listHead($frame, $at, 27);
         $end = strlen($frame);
         for ($items = []; $count > 0; --$count) {
             if ($fixed > $end - $at) {
                 throw Malformed::cutOff();
             }
-            $item = unpack('Cwhy/Puntil_ms/Pjobs/vtext', $frame, $at);
+            $item = unpack('Cwhy/Psince_ms/Puntil_ms/Pjobs/vtext', $frame, $at);
             $at += $fixed;
             if ($item['text'] > $end - $at) {
                 throw Malformed::cutOff();

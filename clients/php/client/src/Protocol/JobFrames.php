@@ -30,7 +30,7 @@ use function substr;
  *     reserved_first_ms: int, // When it was first leased.
  *     reserved_last_ms: int, // When it was last leased.
  *     edited_ms: int, // When it was last edited.
- *     held_by: int, // The session that got the last lease; 0 for none.
+ *     held_by: string, // Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty for none, and where the asking token lacks the right `admin` for all topics.
  *     reason: string, // The last reason given with a RELEASE or BURY.
  * }
  */
@@ -323,7 +323,7 @@ final class JobFrames
      *     reserved_first_ms: int, // When it was first leased.
      *     reserved_last_ms: int, // When it was last leased.
      *     edited_ms: int, // When it was last edited.
-     *     held_by: int, // The session that got the last lease; 0 for none.
+     *     held_by: string, // Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty for none, and where the asking token lacks the right `admin` for all topics.
      *     reason: string, // The last reason given with a RELEASE or BURY.
      *     finished_ms: int, // When it was finished.
      *     version: int, // Its version; 0 for a finished job that is no longer remembered.
@@ -358,9 +358,10 @@ final class JobFrames
             $f['edited_ms'] = 0;
         }
         if ($at < strlen($frame)) {
-            $f += Codec::fixed('Pheld_by', 8, $frame, $at);
+            $f += Codec::fixed('Cheld_by', 1, $frame, $at);
+            $f['held_by'] = Codec::text($frame, $at, $f['held_by']);
         } else {
-            $f['held_by'] = 0;
+            $f['held_by'] = '';
         }
         if ($at < strlen($frame)) {
             $f += Codec::fixed('vreason', 2, $frame, $at);
@@ -496,15 +497,15 @@ final class JobFrames
      */
     private static function decodeListOfListed(string $frame, int &$at): array
     {
-        [$fixed, $count] = Codec::listHead($frame, $at, 89);
+        [$fixed, $count] = Codec::listHead($frame, $at, 82);
         $end = strlen($frame);
         for ($items = []; $count > 0; --$count) {
             if ($fixed > $end - $at) {
                 throw Malformed::cutOff();
             }
-            $item = unpack('Pjob/Pdue_ms/Cstate/Cburied/Vpriority/Vattempts/Vttr_ms/Vttr_left_ms/Ctopic/vkey/vattributes/Vbody/Vbody_bytes/Ppushed_ms/Preserved_first_ms/Preserved_last_ms/Pedited_ms/Pheld_by/vreason', $frame, $at);
+            $item = unpack('Pjob/Pdue_ms/Cstate/Cburied/Vpriority/Vattempts/Vttr_ms/Vttr_left_ms/Ctopic/vkey/vattributes/Vbody/Vbody_bytes/Ppushed_ms/Preserved_first_ms/Preserved_last_ms/Pedited_ms/Cheld_by/vreason', $frame, $at);
             $at += $fixed;
-            if ($item['topic'] + $item['key'] + $item['attributes'] + $item['body'] + $item['reason'] > $end - $at) {
+            if ($item['topic'] + $item['key'] + $item['attributes'] + $item['body'] + $item['held_by'] + $item['reason'] > $end - $at) {
                 throw Malformed::cutOff();
             }
             $bytes = $item['topic'];
@@ -525,6 +526,12 @@ final class JobFrames
             $bytes = $item['body'];
             $item['body'] = substr($frame, $at, $bytes);
             $at += $bytes;
+            $bytes = $item['held_by'];
+            $item['held_by'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            if ($bytes !== 0 && preg_match('//u', $item['held_by']) !== 1) {
+                throw Malformed::noText();
+            }
             $bytes = $item['reason'];
             $item['reason'] = substr($frame, $at, $bytes);
             $at += $bytes;

@@ -58,6 +58,7 @@ use function substr;
  *     note: string, // For people.
  *     topic: string, // The topic of its jobs.
  *     name: string, // Its name.
+ *     pause_note: string, // What the user who paused it noted; empty for nothing.
  * }
  */
 final class ScheduleFrames
@@ -284,6 +285,7 @@ final class ScheduleFrames
      * @param array{
      *     topic: string, // The topic of its jobs.
      *     name: string, // Its name.
+     *     note?: string, // Why, for people, at most 1,024 bytes. To pause again replaces it; empty for none, or to keep it.
      * } $f
      */
     public static function encodeSchedulePause(array $f): string
@@ -291,11 +293,20 @@ final class ScheduleFrames
         if ((strlen($f['topic']) | strlen($f['name'])) >> 8 !== 0) {
             throw Codec::outOfRange(['topic' => [strlen($f['topic']), 8], 'name' => [strlen($f['name']), 8]]);
         }
+        $late = '';
+        $note = $f['note'] ?? '';
+        if ($note !== '') {
+            if (strlen($note) >> 16 !== 0) {
+                throw Codec::outOfRange(['note' => [strlen($note), 16]]);
+            }
+            $late = pack('v', strlen($note)) . $note;
+        }
 
         return pack('C', strlen($f['topic']))
             . $f['topic']
             . pack('C', strlen($f['name']))
-            . $f['name'];
+            . $f['name']
+            . $late;
     }
 
     /**
@@ -360,6 +371,7 @@ final class ScheduleFrames
      *
      * @return array{
      *     state: ScheduleState, // Where it stands.
+     *     pause_note: string, // What the user who paused it noted; empty for nothing.
      *     origin_ms: int, // From when `@every` counts; 0: from when the schedule is set first.
      *     start_ms: int, // It does not fire before this time; 0 for no such time.
      *     end_ms: int, // It does not fire after this time; 0 for no such time.
@@ -387,6 +399,8 @@ final class ScheduleFrames
         $at = Codec::HEAD_BYTES;
         $f = [];
         $f['state'] = Codec::fixed('Pschedule/Pnext_ms/Pfired/Vversion/Vrunning/Vfailures/Cpaused/Cmarks', 38, $frame, $at);
+        $f += Codec::fixed('vpause_note', 2, $frame, $at);
+        $f['pause_note'] = Codec::text($frame, $at, $f['pause_note']);
         $f += Codec::fixed('Porigin_ms/Pstart_ms/Pend_ms/Pcount/Pwindow_ms/Vmissed_max/Vjitter_ms/Vfailures_max/Cdst/Cmissed/Coverlap/vwhen/Czone/vkey/vnote', 62, $frame, $at);
         $f['when'] = Codec::text($frame, $at, $f['when']);
         $f['zone'] = Codec::text($frame, $at, $f['zone']);
@@ -456,15 +470,15 @@ final class ScheduleFrames
      */
     private static function decodeListOfListedSchedule(string $frame, int &$at): array
     {
-        [$fixed, $count] = Codec::listHead($frame, $at, 102);
+        [$fixed, $count] = Codec::listHead($frame, $at, 104);
         $end = strlen($frame);
         for ($items = []; $count > 0; --$count) {
             if ($fixed > $end - $at) {
                 throw Malformed::cutOff();
             }
-            $item = unpack('Pschedule/Pnext_ms/Pfired/Vversion/Vrunning/Vfailures/Cpaused/Cmarks/Porigin_ms/Pstart_ms/Pend_ms/Pcount/Pwindow_ms/Vmissed_max/Vjitter_ms/Vfailures_max/Cdst/Cmissed/Coverlap/vwhen/Czone/vkey/vnote/Ctopic/Cname', $frame, $at);
+            $item = unpack('Pschedule/Pnext_ms/Pfired/Vversion/Vrunning/Vfailures/Cpaused/Cmarks/Porigin_ms/Pstart_ms/Pend_ms/Pcount/Pwindow_ms/Vmissed_max/Vjitter_ms/Vfailures_max/Cdst/Cmissed/Coverlap/vwhen/Czone/vkey/vnote/Ctopic/Cname/vpause_note', $frame, $at);
             $at += $fixed;
-            if ($item['when'] + $item['zone'] + $item['key'] + $item['note'] + $item['topic'] + $item['name'] > $end - $at) {
+            if ($item['when'] + $item['zone'] + $item['key'] + $item['note'] + $item['topic'] + $item['name'] + $item['pause_note'] > $end - $at) {
                 throw Malformed::cutOff();
             }
             $bytes = $item['when'];
@@ -501,6 +515,12 @@ final class ScheduleFrames
             $item['name'] = substr($frame, $at, $bytes);
             $at += $bytes;
             if ($bytes !== 0 && preg_match('//u', $item['name']) !== 1) {
+                throw Malformed::noText();
+            }
+            $bytes = $item['pause_note'];
+            $item['pause_note'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            if ($bytes !== 0 && preg_match('//u', $item['pause_note']) !== 1) {
                 throw Malformed::noText();
             }
             $items[] = $item;

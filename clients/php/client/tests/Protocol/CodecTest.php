@@ -248,7 +248,7 @@ final class CodecTest extends TestCase
             }
         }
         self::assertSame([42, JobState::Buried, BuriedReason::AttemptsUsedUp], [$job->id, $job->state, $job->buried]);
-        self::assertSame([5, 9, 'no such address', null], [$job->attributes->attemptsMax, $job->heldBy, $job->reason, $job->finishedMs]);
+        self::assertSame([5, '10.0.0.7:5000, "mailer"', 'no such address', null], [$job->attributes->attemptsMax, $job->heldBy, $job->reason, $job->finishedMs]);
     }
 
     public function testWhatANewerServerKnowsIsShownAsUnknown(): void

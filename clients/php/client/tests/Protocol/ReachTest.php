@@ -45,7 +45,7 @@ final class ReachTest extends TestCase
     private const SHOWN = [
         'job' => 42, 'due_ms' => 1, 'state' => 1, 'buried' => 0, 'priority' => 1, 'attempts' => 3, 'ttr_ms' => 1, 'ttr_left_ms' => 0,
         'topic' => 't', 'key' => '', 'attributes' => '', 'body' => '', 'body_bytes' => 0, 'pushed_ms' => 0, 'reserved_first_ms' => 0,
-        'reserved_last_ms' => 0, 'edited_ms' => 5, 'held_by' => 0, 'reason' => '',
+        'reserved_last_ms' => 0, 'edited_ms' => 5, 'held_by' => '', 'reason' => '',
     ];
     private const TOTALS = [
         'delayed' => 0, 'ready' => 0, 'reserved' => 0, 'buried' => 0, 'pushed' => 0, 'finished' => 0, 'deleted' => 0, 'expired' => 0,
@@ -66,7 +66,7 @@ final class ReachTest extends TestCase
     private const GROUP = [
         'ready' => 3, 'reserved' => 1, 'oldest_ms' => 5, 'until_ms' => 0, 'weight' => 2, 'hold' => 6, 'paused' => 0, 'name' => 'ann',
     ];
-    private const REASON = ['why' => 6, 'until_ms' => 0, 'jobs' => 1, 'text' => 'why'];
+    private const REASON = ['why' => 6, 'since_ms' => 0, 'until_ms' => 0, 'jobs' => 1, 'text' => 'why'];
     private const TEMPLATE = ['priority' => 1, 'ttr_ms' => 1, 'attributes' => '', 'body' => ''];
 
     private CancelToken $cancel;
@@ -263,7 +263,7 @@ final class ReachTest extends TestCase
         $client->setSchedule('t', 'morning', $rules, new NewJob('x', ttrMs: 1000, priority: 7, headers: ['a' => 'b']), ifVersion: 3);
         self::assertSame('@daily', $client->showSchedule('t', 'morning')->rules->when);
         self::assertCount(1, iterator_to_array($client->schedules('t', 'm', true, new \DateTimeImmutable('@2')), false));
-        $client->pauseSchedule('t', 'morning');
+        $client->pauseSchedule('t', 'morning', 'why');
         $client->resumeSchedule('t', 'morning');
         self::assertSame(42, $client->runSchedule('t', 'morning'));
         $client->deleteSchedule('t', 'morning');
@@ -330,10 +330,10 @@ final class ReachTest extends TestCase
                 'node' => 1, 'cluster_id' => Codec::NONE, 'leader' => 1, 'term' => 1, 'last' => 1, 'commit' => 1, 'feature_level' => 1, 'members' => [],
             ]),
             Opcode::Scheduled => $send(Opcode::Scheduled, ['schedule' => 7, 'version' => 4, 'next_ms' => 1]),
-            Opcode::Schedule => $send(Opcode::Schedule, ['state' => self::STATE, 'history' => []] + self::RULES + self::TEMPLATE),
+            Opcode::Schedule => $send(Opcode::Schedule, ['state' => self::STATE, 'pause_note' => '', 'history' => []] + self::RULES + self::TEMPLATE),
             Opcode::Schedules => $send(Opcode::Schedules, [
                 'after' => $isFirst ? 6 : 0,
-                'schedules' => $isFirst ? [] : [self::STATE + self::RULES + ['topic' => 't', 'name' => 'morning']],
+                'schedules' => $isFirst ? [] : [self::STATE + self::RULES + ['topic' => 't', 'name' => 'morning', 'pause_note' => '']],
             ]),
             Opcode::Groups => $send(Opcode::Groups, ['after' => $isFirst ? 'a' : '', 'groups' => $isFirst ? [] : [self::GROUP]]),
             Opcode::Reasons => $send(Opcode::Reasons, ['reasons' => [self::REASON]]),

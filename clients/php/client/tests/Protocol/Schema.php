@@ -61,7 +61,7 @@ final class Schema
         'ScheduleShow' => ['topic', 'name'],
         'ScheduleList' => ['after', 'schedules_max', 'next_before_ms', 'paused', 'topic', 'prefix'],
         'ScheduleDelete' => ['topic', 'name'],
-        'SchedulePause' => ['topic', 'name'],
+        'SchedulePause' => ['topic', 'name', 'note'],
         'ScheduleResume' => ['topic', 'name'],
         'ScheduleRun' => ['topic', 'name'],
     ];
@@ -267,6 +267,7 @@ final class Schema
         'BACKUP_READ_BYTES_MAX' => 1_048_576,
         'BACKUP_IDLE_MS_MAX' => 600_000,
         'CLIENT_NAME_BYTES_MAX' => 64,
+        'CLIENT_BYTES_MAX' => 255,
         'TOKEN_BYTES_MAX' => 256,
         'PEER_ADDRESS_BYTES_MAX' => 255,
         'BACKOFF_LIST_MAX' => 32,

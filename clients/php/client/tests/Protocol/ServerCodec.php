@@ -78,7 +78,7 @@ use function substr;
  *     reserved_first_ms: int, // When it was first leased.
  *     reserved_last_ms: int, // When it was last leased.
  *     edited_ms: int, // When it was last edited.
- *     held_by: int, // The session that got the last lease; 0 for none.
+ *     held_by: string, // Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty for none, and where the asking token lacks the right `admin` for all topics.
  *     reason: string, // The last reason given with a RELEASE or BURY.
  * }
  *
@@ -164,6 +164,7 @@ use function substr;
  *
  * @phpstan-type Reason array{
  *     why: int, // The reason.
+ *     since_ms: int, // When it began, on the wall clock; 0 if that is not known.
  *     until_ms: int, // When it ends, on the wall clock; 0 if that is not known.
  *     jobs: int, // With `behind`: how many jobs come first; with a limit of leases: how many there are; else 0.
  *     text: string, // One sentence for a person. It may change between versions: decide by the reason.
@@ -215,6 +216,7 @@ use function substr;
  *     note: string, // For people.
  *     topic: string, // The topic of its jobs.
  *     name: string, // Its name.
+ *     pause_note: string, // What the user who paused it noted; empty for nothing.
  * }
  */
 final class ServerCodec
@@ -538,7 +540,7 @@ final class ServerCodec
      *     reserved_first_ms?: int, // When it was first leased.
      *     reserved_last_ms?: int, // When it was last leased.
      *     edited_ms?: int, // When it was last edited.
-     *     held_by?: int, // The session that got the last lease; 0 for none.
+     *     held_by?: string, // Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty for none, and where the asking token lacks the right `admin` for all topics.
      *     reason?: string, // The last reason given with a RELEASE or BURY.
      *     finished_ms?: int, // When it was finished.
      *     version?: int, // Its version; 0 for a finished job that is no longer remembered.
@@ -579,9 +581,12 @@ final class ServerCodec
             }
             $late = pack('v', strlen($reason)) . $reason . $late;
         }
-        $heldBy = $f['held_by'] ?? 0;
-        if ($late !== '' || $heldBy !== 0) {
-            $late = pack('P', $heldBy) . $late;
+        $heldBy = $f['held_by'] ?? '';
+        if ($late !== '' || $heldBy !== '') {
+            if (strlen($heldBy) >> 8 !== 0) {
+                throw Codec::outOfRange(['held_by' => [strlen($heldBy), 8]]);
+            }
+            $late = pack('C', strlen($heldBy)) . $heldBy . $late;
         }
         $editedMs = $f['edited_ms'] ?? 0;
         if ($late !== '' || $editedMs !== 0) {
@@ -939,6 +944,7 @@ final class ServerCodec
      *
      * @param array{
      *     state: ScheduleState, // Where it stands.
+     *     pause_note: string, // What the user who paused it noted; empty for nothing.
      *     origin_ms: int, // From when `@every` counts; 0: from when the schedule is set first.
      *     start_ms: int, // It does not fire before this time; 0 for no such time.
      *     end_ms: int, // It does not fire after this time; 0 for no such time.
@@ -965,7 +971,7 @@ final class ServerCodec
     {
         if (
             (($f['state']['paused'] | $f['state']['marks'] | $f['dst'] | $f['missed'] | $f['overlap'] | strlen($f['zone'])) >> 8
-            | (strlen($f['when']) | strlen($f['key']) | strlen($f['note']) | strlen($f['attributes'])) >> 16
+            | (strlen($f['pause_note']) | strlen($f['when']) | strlen($f['key']) | strlen($f['note']) | strlen($f['attributes'])) >> 16
             | ($f['state']['version'] | $f['state']['running'] | $f['state']['failures'] | $f['missed_max'] | $f['jitter_ms'] | $f['failures_max'] | $f['priority'] | $f['ttr_ms']) >> 32) !== 0
         ) {
             throw Codec::outOfRange([
@@ -974,6 +980,7 @@ final class ServerCodec
                 'failures' => [$f['state']['failures'], 32],
                 'paused' => [$f['state']['paused'], 8],
                 'marks' => [$f['state']['marks'], 8],
+                'pause_note' => [strlen($f['pause_note']), 16],
                 'missed_max' => [$f['missed_max'], 32],
                 'jitter_ms' => [$f['jitter_ms'], 32],
                 'failures_max' => [$f['failures_max'], 32],
@@ -991,7 +998,7 @@ final class ServerCodec
         }
 
         return pack(
-            'PPPVVVCCPPPPPVVVCCCvCvv',
+            'PPPVVVCCv',
             $f['state']['schedule'],
             $f['state']['next_ms'],
             $f['state']['fired'],
@@ -1000,22 +1007,27 @@ final class ServerCodec
             $f['state']['failures'],
             $f['state']['paused'],
             $f['state']['marks'],
-            $f['origin_ms'],
-            $f['start_ms'],
-            $f['end_ms'],
-            $f['count'],
-            $f['window_ms'],
-            $f['missed_max'],
-            $f['jitter_ms'],
-            $f['failures_max'],
-            $f['dst'],
-            $f['missed'],
-            $f['overlap'],
-            strlen($f['when']),
-            strlen($f['zone']),
-            strlen($f['key']),
-            strlen($f['note']),
+            strlen($f['pause_note']),
         )
+            . $f['pause_note']
+            . pack(
+                'PPPPPVVVCCCvCvv',
+                $f['origin_ms'],
+                $f['start_ms'],
+                $f['end_ms'],
+                $f['count'],
+                $f['window_ms'],
+                $f['missed_max'],
+                $f['jitter_ms'],
+                $f['failures_max'],
+                $f['dst'],
+                $f['missed'],
+                $f['overlap'],
+                strlen($f['when']),
+                strlen($f['zone']),
+                strlen($f['key']),
+                strlen($f['note']),
+            )
             . $f['when']
             . $f['zone']
             . $f['key']
@@ -2029,6 +2041,7 @@ final class ServerCodec
      * @return array{
      *     topic: string, // The topic of its jobs.
      *     name: string, // Its name.
+     *     note: string, // Why, for people, at most 1,024 bytes. To pause again replaces it; empty for none, or to keep it.
      * }
      */
     public static function decodeSchedulePause(string $frame): array
@@ -2038,8 +2051,15 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cname', 1, $frame, $at);
         $f['name'] = Codec::text($frame, $at, $f['name']);
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('vnote', 2, $frame, $at);
+            $f['note'] = Codec::text($frame, $at, $f['note']);
+        } else {
+            $f['note'] = '';
+        }
         self::check(strlen($f['topic']) <= 128, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
+        self::check(strlen($f['note']) <= 1024, 'note');
 
         return $f;
     }
@@ -2189,10 +2209,10 @@ final class ServerCodec
      */
     private static function encodeListOfListed(array $items): string
     {
-        $out = pack('vV', 89, count($items));
+        $out = pack('vV', 82, count($items));
         foreach ($items as $item) {
             if (
-                (($item['state'] | $item['buried'] | strlen($item['topic'])) >> 8
+                (($item['state'] | $item['buried'] | strlen($item['topic']) | strlen($item['held_by'])) >> 8
                 | (strlen($item['key']) | strlen($item['attributes']) | strlen($item['reason'])) >> 16
                 | ($item['priority'] | $item['attempts'] | $item['ttr_ms'] | $item['ttr_left_ms'] | $item['body_bytes']) >> 32) !== 0
             ) {
@@ -2207,11 +2227,12 @@ final class ServerCodec
                     'key' => [strlen($item['key']), 16],
                     'attributes' => [strlen($item['attributes']), 16],
                     'body_bytes' => [$item['body_bytes'], 32],
+                    'held_by' => [strlen($item['held_by']), 8],
                     'reason' => [strlen($item['reason']), 16],
                 ]);
             }
             $out .= pack(
-                'PPCCVVVVCvvVVPPPPPv',
+                'PPCCVVVVCvvVVPPPPCv',
                 $item['job'],
                 $item['due_ms'],
                 $item['state'],
@@ -2229,9 +2250,9 @@ final class ServerCodec
                 $item['reserved_first_ms'],
                 $item['reserved_last_ms'],
                 $item['edited_ms'],
-                $item['held_by'],
+                strlen($item['held_by']),
                 strlen($item['reason']),
-            ) . $item['topic'] . $item['key'] . $item['attributes'] . $item['body'] . $item['reason'];
+            ) . $item['topic'] . $item['key'] . $item['attributes'] . $item['body'] . $item['held_by'] . $item['reason'];
         }
 
         return $out;
@@ -2404,12 +2425,12 @@ final class ServerCodec
      */
     private static function encodeListOfReason(array $items): string
     {
-        $out = pack('vV', 19, count($items));
+        $out = pack('vV', 27, count($items));
         foreach ($items as $item) {
             if (($item['why'] >> 8 | strlen($item['text']) >> 16) !== 0) {
                 throw Codec::outOfRange(['why' => [$item['why'], 8], 'text' => [strlen($item['text']), 16]]);
             }
-            $out .= pack('CPPv', $item['why'], $item['until_ms'], $item['jobs'], strlen($item['text'])) . $item['text'];
+            $out .= pack('CPPPv', $item['why'], $item['since_ms'], $item['until_ms'], $item['jobs'], strlen($item['text'])) . $item['text'];
         }
 
         return $out;
@@ -2440,11 +2461,11 @@ final class ServerCodec
      */
     private static function encodeListOfListedSchedule(array $items): string
     {
-        $out = pack('vV', 102, count($items));
+        $out = pack('vV', 104, count($items));
         foreach ($items as $item) {
             if (
                 (($item['paused'] | $item['marks'] | $item['dst'] | $item['missed'] | $item['overlap'] | strlen($item['zone']) | strlen($item['topic']) | strlen($item['name'])) >> 8
-                | (strlen($item['when']) | strlen($item['key']) | strlen($item['note'])) >> 16
+                | (strlen($item['when']) | strlen($item['key']) | strlen($item['note']) | strlen($item['pause_note'])) >> 16
                 | ($item['version'] | $item['running'] | $item['failures'] | $item['missed_max'] | $item['jitter_ms'] | $item['failures_max']) >> 32) !== 0
             ) {
                 throw Codec::outOfRange([
@@ -2465,10 +2486,11 @@ final class ServerCodec
                     'note' => [strlen($item['note']), 16],
                     'topic' => [strlen($item['topic']), 8],
                     'name' => [strlen($item['name']), 8],
+                    'pause_note' => [strlen($item['pause_note']), 16],
                 ]);
             }
             $out .= pack(
-                'PPPVVVCCPPPPPVVVCCCvCvvCC',
+                'PPPVVVCCPPPPPVVVCCCvCvvCCv',
                 $item['schedule'],
                 $item['next_ms'],
                 $item['fired'],
@@ -2494,7 +2516,8 @@ final class ServerCodec
                 strlen($item['note']),
                 strlen($item['topic']),
                 strlen($item['name']),
-            ) . $item['when'] . $item['zone'] . $item['key'] . $item['note'] . $item['topic'] . $item['name'];
+                strlen($item['pause_note']),
+            ) . $item['when'] . $item['zone'] . $item['key'] . $item['note'] . $item['topic'] . $item['name'] . $item['pause_note'];
         }
 
         return $out;

@@ -173,6 +173,8 @@ BACKUP_IDLE_MS_MAX = 600_000
 """How long an unread backup is held."""
 CLIENT_NAME_BYTES_MAX = 64
 """Client_name in HELLO."""
+CLIENT_BYTES_MAX = 255
+"""Held_by: what is known of who a client is."""
 TOKEN_BYTES_MAX = 256
 """Token in HELLO."""
 PEER_ADDRESS_BYTES_MAX = 255
@@ -421,6 +423,8 @@ class HoldReason(IntEnum):
     """It is finished, and remembered."""
     EMPTY = 17
     """No job is ready."""
+    CALL_BACK_SUSPENDED = 18
+    """The destination of the topic's calls failed: calls are suspended."""
 
 
 class FiringOutcome(IntEnum):

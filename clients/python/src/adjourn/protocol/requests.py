@@ -891,6 +891,8 @@ class SchedulePause(Request):
     """The topic of its jobs."""
     name: str
     """Its name."""
+    note: str = ""
+    """Why, for people, at most 1,024 bytes. To pause again replaces it; empty for none, or to keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1275,6 +1277,9 @@ def _write_schedule_pause(one: SchedulePause, parts: list[bytes]) -> None:
     parts += (U8.pack(len(topic)), topic)
     name = text(one.name)
     parts += (U8.pack(len(name)), name)
+    if one.note:
+        note = text(one.note)
+        parts += (U16.pack(len(note)), note)
 
 
 def _write_schedule_resume(one: ScheduleResume, parts: list[bytes]) -> None:

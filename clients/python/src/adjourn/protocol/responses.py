@@ -63,13 +63,13 @@ _ERROR = struct.Struct("<HBBIB")
 _FIRING = struct.Struct("<QQQQQB")
 _GROUP_STATE = struct.Struct("<QQQQIBBB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
-_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQQH")
-_LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBB")
+_LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQBH")
+_LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBBH")
 _MEMBER = struct.Struct("<QBB")
 _NODE = struct.Struct("<QBBQQqQBB")
 _PUSH_RESULT = struct.Struct("<BHQ")
 _QUEUE_STATS = struct.Struct("<QQIIIQQ16s")
-_REASON = struct.Struct("<BQQH")
+_REASON = struct.Struct("<BQQQH")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULED = struct.Struct("<QIQ")
 _SCHEDULE_2 = struct.Struct("<IIHI")
@@ -172,8 +172,10 @@ class JobReport:
     """When it was last leased."""
     edited_ms: int = 0
     """When it was last edited."""
-    held_by: int = 0
-    """The session that got the last lease; 0 for none."""
+    held_by: str = ""
+    """Who got the last lease: the address, the token and the name of the client, as of the start of its session.
+    Empty for none, and where the asking token lacks the right `admin` for all topics.
+    """
     reason: str = ""
     """The last reason given with a RELEASE or BURY."""
     finished_ms: int = 0
@@ -343,6 +345,8 @@ class Reason:
 
     why: HoldReason | int = HoldReason.NEXT
     """The reason."""
+    since_ms: int = 0
+    """When it began, on the wall clock; 0 if that is not known."""
     until_ms: int = 0
     """When it ends, on the wall clock; 0 if that is not known."""
     jobs: int = 0
@@ -405,6 +409,8 @@ class ListedSchedule:
     """The topic of its jobs."""
     name: str = ""
     """Its name."""
+    pause_note: str = ""
+    """What the user who paused it noted; empty for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -810,6 +816,8 @@ class Schedule(Response):
     IS_PROOF = True
     state: ScheduleState = ScheduleState()
     """Where it stands."""
+    pause_note: str = ""
+    """What the user who paused it noted; empty for nothing."""
     rules: ScheduleRules = ScheduleRules()
     """When it fires."""
     template: JobTemplate = JobTemplate()
@@ -918,7 +926,7 @@ def _delivered_list(data: bytes, at: int) -> tuple[tuple[Delivered, ...], int]:
 
 
 def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
-    fixed, items, at = list_at(data, at, 89)
+    fixed, items, at = list_at(data, at, 82)
     found: list[JobReport] = []
     for _ in range(items):
         (
@@ -939,7 +947,7 @@ def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
             reserved_first_ms,
             reserved_last_ms,
             edited_ms,
-            held_by,
+            held_by_length,
             reason_length,
         ) = _LISTED.unpack_from(data, at)
         at += fixed
@@ -951,9 +959,10 @@ def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
         attributes = Attributes.decode(data[at:end]) if attributes_length else NO_ATTRIBUTES
         at = end + body_length
         body = data[end:at]
-        end = at + reason_length
-        reason = data[at:end].decode()
-        at = end
+        end = at + held_by_length
+        held_by = data[at:end].decode()
+        at = end + reason_length
+        reason = data[end:at].decode()
         if at > len(data):
             raise cut_off("listed")
         found.append(
@@ -1145,17 +1154,17 @@ def _group_state_list(data: bytes, at: int) -> tuple[tuple[GroupState, ...], int
 
 
 def _reason_list(data: bytes, at: int) -> tuple[tuple[Reason, ...], int]:
-    fixed, items, at = list_at(data, at, 19)
+    fixed, items, at = list_at(data, at, 27)
     found: list[Reason] = []
     for _ in range(items):
-        why, until_ms, jobs, text__length = _REASON.unpack_from(data, at)
+        why, since_ms, until_ms, jobs, text__length = _REASON.unpack_from(data, at)
         at += fixed
         end = at + text__length
         text_ = data[at:end].decode()
         at = end
         if at > len(data):
             raise cut_off("reason")
-        found.append(Reason(HOLD_REASONS.get(why, why), until_ms, jobs, text_))
+        found.append(Reason(HOLD_REASONS.get(why, why), since_ms, until_ms, jobs, text_))
     return tuple(found), at
 
 
@@ -1169,7 +1178,7 @@ def _firing_list(data: bytes, at: int) -> tuple[tuple[Firing, ...], int]:
 
 
 def _listed_schedule_list(data: bytes, at: int) -> tuple[tuple[ListedSchedule, ...], int]:
-    fixed, items, at = list_at(data, at, 102)
+    fixed, items, at = list_at(data, at, 104)
     found: list[ListedSchedule] = []
     for _ in range(items):
         (
@@ -1198,6 +1207,7 @@ def _listed_schedule_list(data: bytes, at: int) -> tuple[tuple[ListedSchedule, .
             note_length,
             topic_length,
             name_length,
+            pause_note_length,
         ) = _LISTED_SCHEDULE.unpack_from(data, at)
         at += fixed
         end = at + when_length
@@ -1212,6 +1222,9 @@ def _listed_schedule_list(data: bytes, at: int) -> tuple[tuple[ListedSchedule, .
         topic = data[at:end].decode()
         at = end + name_length
         name = data[end:at].decode()
+        end = at + pause_note_length
+        pause_note = data[at:end].decode()
+        at = end
         if at > len(data):
             raise cut_off("listed_schedule")
         state = ScheduleState(
@@ -1242,7 +1255,7 @@ def _listed_schedule_list(data: bytes, at: int) -> tuple[tuple[ListedSchedule, .
             key or None,
             note,
         )
-        found.append(ListedSchedule(state, rules, topic, name))
+        found.append(ListedSchedule(state, rules, topic, name, pause_note))
     return tuple(found), at
 
 
@@ -1358,7 +1371,7 @@ def _read_job(data: bytes) -> Job:
     reserved_first_ms, at = late(U64, data, at)
     reserved_last_ms, at = late(U64, data, at)
     edited_ms, at = late(U64, data, at)
-    held_by, at = late(U64, data, at)
+    held_by, at = late_text(U8, data, at)
     reason, at = late_text(U16, data, at)
     finished_ms, at = late(U64, data, at)
     version, _ = late(U64, data, at)
@@ -1504,6 +1517,8 @@ def _read_schedule(data: bytes) -> Schedule:
         bool(marks & 1),
         bool(marks & 2),
     )
+    (pause_note_length,) = U16.unpack_from(data, 38)
+    pause_note, at = text_at(data, 40, pause_note_length)
     (
         origin_ms,
         start_ms,
@@ -1520,8 +1535,9 @@ def _read_schedule(data: bytes) -> Schedule:
         zone_length,
         key_length,
         note_length,
-    ) = _SCHEDULE.unpack_from(data, 38)
-    when, at = text_at(data, 100, when_length)
+    ) = _SCHEDULE.unpack_from(data, at)
+    at += 62
+    when, at = text_at(data, at, when_length)
     zone, at = text_at(data, at, zone_length)
     key, at = text_at(data, at, key_length)
     note, at = text_at(data, at, note_length)
@@ -1549,7 +1565,7 @@ def _read_schedule(data: bytes) -> Schedule:
         note,
     )
     template = JobTemplate(priority, ttr_ms, attributes, body)
-    return Schedule(state, rules, template, history)
+    return Schedule(state, pause_note, rules, template, history)
 
 
 def _read_schedules(data: bytes) -> Schedules:

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use crate::hash::{Element, Kind};
 use crate::job::in_group::GroupPart;
 use crate::topics::policy::{Pace, millis};
@@ -174,7 +172,7 @@ impl Group {
             return 0;
         }
         let mut element = Element::new(Kind::FairGroup);
-        element.wide(xxh3_128(self.name.as_bytes())).word(self.turn).word(extras.delivery_ns);
+        element.text(&self.name).word(self.turn).word(extras.delivery_ns);
         element.pair(self.used, extras.weight).word(extras.paused.into()).hash()
     }
 }

@@ -26,7 +26,7 @@ fn checkpoint(folder: &Path) -> (Arc<PinnedBackup>, u128) {
         let mut secret = [0; 16];
         let hash = xxhash_rust::xxh3::xxh3_128(&number.to_le_bytes());
         secret.copy_from_slice(&hash.to_le_bytes());
-        Command::SessionOpen { secret: SessionSecret(secret), leases_outlive: false }
+        Command::SessionOpen { secret: SessionSecret(secret), leases_outlive: false, client: "" }
     };
     let entry = Entry { stamp: Millis(1), commands: (0..20_000).map(open).collect() };
     engine.apply(&entry, &mut Records::default()).expect("applied");

@@ -78,7 +78,8 @@ fn filled() -> Queue {
     let mut queue = Queue::new();
     queue.apply(Command::ClockOffset { offset_ms: 5000 });
     let secret = SessionSecret([1; 16]);
-    let Outcome::Session { session } = queue.apply(Command::SessionOpen { secret, leases_outlive: false })
+    let Outcome::Session { session } =
+        queue.apply(Command::SessionOpen { secret, leases_outlive: false, client: "" })
     else {
         panic!("no session")
     };

@@ -82,7 +82,7 @@ final class RequestJson {
             case SCHEDULE_LIST -> new Request.ScheduleList(f.u64("after"), f.u32("schedules_max"), f.u64("next_before_ms"),
                     f.u32("paused"), f.text("topic"), f.text("prefix"));
             case SCHEDULE_DELETE -> new Request.ScheduleDelete(f.text("topic"), f.text("name"));
-            case SCHEDULE_PAUSE -> new Request.SchedulePause(f.text("topic"), f.text("name"));
+            case SCHEDULE_PAUSE -> new Request.SchedulePause(f.text("topic"), f.text("name"), f.text("note"));
             case SCHEDULE_RESUME -> new Request.ScheduleResume(f.text("topic"), f.text("name"));
             case SCHEDULE_RUN -> new Request.ScheduleRun(f.text("topic"), f.text("name"));
             default -> throw new UsageException(opcode + " is no request");
@@ -392,6 +392,7 @@ final class RequestJson {
     private static void schedulePause(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
         json.put("topic", Names.topic(in.text8()));
         json.put("name", in.text8());
+        json.put("note", in.isOver() ? "" : in.text16());
     }
 
     private static void scheduleResume(FrameReader in, Map<String, Object> json) throws MalformedFrameException {

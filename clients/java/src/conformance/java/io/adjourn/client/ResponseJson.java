@@ -187,7 +187,7 @@ final class ResponseJson {
         json.put("reserved_first_ms", Long.toUnsignedString(frame.reservedFirstMs()));
         json.put("reserved_last_ms", Long.toUnsignedString(frame.reservedLastMs()));
         json.put("edited_ms", Long.toUnsignedString(frame.editedMs()));
-        json.put("held_by", Long.toUnsignedString(frame.heldBy()));
+        json.put("held_by", frame.heldBy());
         json.put("reason", frame.reason());
         json.put("finished_ms", Long.toUnsignedString(frame.finishedMs()));
         json.put("version", Long.toUnsignedString(frame.version()));
@@ -320,6 +320,7 @@ final class ResponseJson {
     private static Map<String, Object> schedule(Response.Schedule frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("state", scheduleState(frame.state()));
+        json.put("pause_note", frame.pauseNote());
         json.putAll(scheduleRules(frame.rules()));
         json.putAll(jobTemplate(frame.template()));
         json.put("history", firingItems(frame.history()));
@@ -423,7 +424,7 @@ final class ResponseJson {
         json.put("reserved_first_ms", Long.toUnsignedString(frame.reservedFirstMs()));
         json.put("reserved_last_ms", Long.toUnsignedString(frame.reservedLastMs()));
         json.put("edited_ms", Long.toUnsignedString(frame.editedMs()));
-        json.put("held_by", Long.toUnsignedString(frame.heldBy()));
+        json.put("held_by", frame.heldBy());
         json.put("reason", frame.reason());
         return json;
     }
@@ -602,6 +603,7 @@ final class ResponseJson {
     private static Map<String, Object> reason(Response.Reason frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("why", frame.why());
+        json.put("since_ms", Long.toUnsignedString(frame.sinceMs()));
         json.put("until_ms", Long.toUnsignedString(frame.untilMs()));
         json.put("jobs", Long.toUnsignedString(frame.jobs()));
         json.put("text", frame.text());
@@ -654,6 +656,7 @@ final class ResponseJson {
         json.putAll(scheduleRules(frame.scheduleRules()));
         json.put("topic", frame.topic());
         json.put("name", frame.name());
+        json.put("pause_note", frame.pauseNote());
         return json;
     }
 

@@ -16,7 +16,7 @@ final class Schedules {
             case "schedule_set" -> scheduled(set(client, topic, name, c));
             case "schedule_show" -> shown(client.schedule(topic, name));
             case "schedule_list" -> Map.of("schedules", client.schedules(topic, filter(c)).stream().map(Schedules::shown).toList());
-            case "schedule_pause" -> Operator.done(() -> client.pauseSchedule(topic, name));
+            case "schedule_pause" -> Operator.done(() -> client.pauseSchedule(topic, name, c.text("note")));
             case "schedule_resume" -> Operator.done(() -> client.resumeSchedule(topic, name));
             case "schedule_delete" -> Operator.done(() -> client.deleteSchedule(topic, name));
             case "schedule_run" -> Map.of("job", Conformance.id(client.runSchedule(topic, name)));
@@ -67,6 +67,7 @@ final class Schedules {
         json.put("version", state.version());
         json.put("when", rules.when());
         json.put("paused", state.paused() == ScheduleState.Paused.NOT_PAUSED ? null : state.paused().name().toLowerCase());
+        json.put("pause_note", state.pauseNote());
         json.put("next_ms", millis(state.next()));
         return json;
     }

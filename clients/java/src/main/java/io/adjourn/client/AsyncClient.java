@@ -346,9 +346,14 @@ public final class AsyncClient {
         return call(new Request.ScheduleRun(Names.topic(topic), name), Response.ScheduleRan.class, Response.ScheduleRan::job);
     }
 
-    /** As {@link Client#pauseSchedule}. */
+    /** As {@link Client#pauseSchedule(String, String)}. */
     public CompletableFuture<Void> pauseSchedule(String topic, String name) {
-        return done(new Request.SchedulePause(Names.topic(topic), name));
+        return pauseSchedule(topic, name, "");
+    }
+
+    /** As {@link Client#pauseSchedule(String, String, String)}. */
+    public CompletableFuture<Void> pauseSchedule(String topic, String name, String note) {
+        return done(new Request.SchedulePause(Names.topic(topic), name, note));
     }
 
     /** As {@link Client#resumeSchedule}. */

@@ -437,6 +437,11 @@ public final class Client implements AutoCloseable {
         await(direct.pauseSchedule(topic, name));
     }
 
+    /** Lets a schedule fire no more until it is resumed. The note says why, for people. */
+    public void pauseSchedule(String topic, String name, String note) {
+        await(direct.pauseSchedule(topic, name, note));
+    }
+
     /** Lets a paused schedule fire again. Its rule for missed instants says what happens to those that passed. */
     public void resumeSchedule(String topic, String name) {
         await(direct.resumeSchedule(topic, name));

@@ -26,7 +26,8 @@ import java.time.Instant;
  * @param reservedFirst when it was first leased
  * @param reservedLast when it was last leased
  * @param edited when it was last edited
- * @param heldBy the session that got the last lease, unsigned; 0 for none
+ * @param heldBy who got the last lease: the client's address, its token and its name; empty for none. Only a token with the right
+ *     {@code admin} for all topics sees it
  * @param reason the last reason of a release or bury
  * @param finished when it was finished
  * @param version its version, unsigned: {@link Client#reschedule(JobRef, Due, long)} and {@link Client#edit(JobRef, Edit, long)} take it. 0 if
@@ -34,7 +35,7 @@ import java.time.Instant;
  */
 public record JobInfo(long id, JobState state, BuriedReason buried, String topic, String key, Instant due, long priority,
         long attempts, Duration ttr, Duration ttrLeft, Attributes attributes, byte[] body, long bodyBytes, Instant pushed,
-        Instant reservedFirst, Instant reservedLast, Instant edited, long heldBy, String reason, Instant finished, long version) {
+        Instant reservedFirst, Instant reservedLast, Instant edited, String heldBy, String reason, Instant finished, long version) {
     static JobInfo of(Response.Job job) {
         return of(job, job, job.body().length, job.finishedMs(), job.version());
     }

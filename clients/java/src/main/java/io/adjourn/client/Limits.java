@@ -154,6 +154,8 @@ public final class Limits {
     public static final int BACKUP_IDLE_MS_MAX = 600_000;
     /** Client_name in HELLO. */
     public static final int CLIENT_NAME_BYTES_MAX = 64;
+    /** Held_by: what is known of who a client is. */
+    public static final int CLIENT_BYTES_MAX = 255;
     /** Token in HELLO. */
     public static final int TOKEN_BYTES_MAX = 256;
     /** Address of a node in CLUSTER_ADD. */

@@ -12,6 +12,6 @@ import io.adjourn.client.internal.wire.Response;
  */
 public record ListedSchedule(String topic, String name, ScheduleState state, ScheduleRules rules) {
     static ListedSchedule of(Response.ListedSchedule s) {
-        return new ListedSchedule(s.topic(), s.name(), ScheduleState.of(s.scheduleState()), ScheduleRules.of(s.scheduleRules()));
+        return new ListedSchedule(s.topic(), s.name(), ScheduleState.of(s.scheduleState(), s.pauseNote()), ScheduleRules.of(s.scheduleRules()));
     }
 }

@@ -13,7 +13,7 @@ import java.util.List;
  */
 public record ScheduleInfo(ScheduleState state, ScheduleRules rules, JobTemplate template, List<Firing> history) {
     static ScheduleInfo of(Response.Schedule s) {
-        return new ScheduleInfo(ScheduleState.of(s.state()), ScheduleRules.of(s.rules()), JobTemplate.of(s.template()),
+        return new ScheduleInfo(ScheduleState.of(s.state(), s.pauseNote()), ScheduleRules.of(s.rules()), JobTemplate.of(s.template()),
                 s.history().stream().map(Firing::of).toList());
     }
 }

@@ -14,12 +14,13 @@ import java.time.Instant;
  * @param hasCome whether its next instant has come, and is about to be fired
  * @param isHeld whether its next instant has come, and waits until an earlier job has ended
  * @param paused why it does not fire at present
+ * @param pauseNote what the user who paused it noted; empty for nothing
  * @param fired at how many instants it pushed a job
  * @param running how many of its jobs have not ended
  * @param failures how many jobs failed one after another until now
  */
-public record ScheduleState(long id, long version, Instant next, boolean hasCome, boolean isHeld, Paused paused, long fired, long running,
-        long failures) {
+public record ScheduleState(long id, long version, Instant next, boolean hasCome, boolean isHeld, Paused paused, String pauseNote, long fired,
+        long running, long failures) {
     /** Why a schedule does not fire at present. */
     public enum Paused {
         /** It fires. */
@@ -52,8 +53,9 @@ public record ScheduleState(long id, long version, Instant next, boolean hasCome
         }
     }
 
-    static ScheduleState of(Response.ScheduleState s) {
+    static ScheduleState of(Response.ScheduleState s, String pauseNote) {
         return new ScheduleState(s.schedule(), Integer.toUnsignedLong(s.version()), Millis.instantOrNull(s.nextMs()), s.isMarkedCome(),
-                s.isMarkedHeld(), Paused.of(s.paused()), s.fired(), Integer.toUnsignedLong(s.running()), Integer.toUnsignedLong(s.failures()));
+                s.isMarkedHeld(), Paused.of(s.paused()), pauseNote, s.fired(), Integer.toUnsignedLong(s.running()),
+                Integer.toUnsignedLong(s.failures()));
     }
 }

@@ -40,6 +40,8 @@ public enum Why {
     FINISHED(Choice.Why.FINISHED),
     /** No job is ready. */
     EMPTY(Choice.Why.EMPTY),
+    /** The destination of the topic's calls failed: calls are suspended. */
+    CALL_BACK_SUSPENDED(Choice.Why.CALL_BACK_SUSPENDED),
     /** A reason that only a newer server knows. */
     UNKNOWN(-1);
 

@@ -129,7 +129,7 @@ class CodecTest {
         return List.of(new Request.ScheduleSet("reports", "morning", rules.toWire(), JobTemplate.of(utf8("report")).toWire(), 1),
                 new Request.ScheduleShow("reports", "morning"),
                 new Request.ScheduleList(0, 256, 0, Choice.WhichPaused.ACTIVE, "reports", "mo"),
-                new Request.ScheduleDelete("reports", "morning"), new Request.SchedulePause("reports", "morning"),
+                new Request.ScheduleDelete("reports", "morning"), new Request.SchedulePause("reports", "morning", "for now"),
                 new Request.ScheduleResume("reports", "morning"), new Request.ScheduleRun("reports", "morning"));
     }
 
@@ -188,7 +188,7 @@ class CodecTest {
         } else if (response instanceof Response.Jobs j) {
             Response.Listed job = j.jobs().get(0);
             return List.of("\"" + job.reason() + "\"", "bodybytes: " + job.bodyBytes(), "\"" + job.key() + "\"",
-                    "Millis(" + job.reservedLastMs() + ")", "SessionId(" + job.heldBy() + ")");
+                    "Millis(" + job.reservedLastMs() + ")", "\"" + job.heldBy().replace("\"", "\\\"") + "\"");
         } else if (response instanceof Response.QueueStats s) {
             return List.of("uptimems: " + s.uptimeMs(), "appliedindex: " + s.appliedIndex(), "pushed: " + s.totals().pushed(),
                     "oldestreadyms: " + s.topics().get(0).totals().oldestReadyMs(), "\"" + s.topics().get(0).topic() + "\"",

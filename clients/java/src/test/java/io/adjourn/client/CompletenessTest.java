@@ -202,7 +202,7 @@ class CompletenessTest {
         calls.put("SCHEDULE_SHOW", client -> client.schedule("t", "s"));
         calls.put("SCHEDULE_LIST", client -> client.schedules("t"));
         calls.put("SCHEDULE_DELETE", client -> client.deleteSchedule("t", "s"));
-        calls.put("SCHEDULE_PAUSE", client -> client.pauseSchedule("t", "s"));
+        calls.put("SCHEDULE_PAUSE", client -> client.pauseSchedule("t", "s", "why"));
         calls.put("SCHEDULE_RESUME", client -> client.resumeSchedule("t", "s"));
         calls.put("SCHEDULE_RUN", client -> client.runSchedule("t", "s"));
         return calls;

@@ -200,16 +200,17 @@ class GroupTest {
             peer.welcome(9, 0);
             peer.send(Opcode.GROUPS, peer.next(Opcode.GROUP_LIST).id(), body -> body.text8("").list(41, 1).u64(3).u64(1).u64(1_500).u64(5)
                     .u32(7).u8(99).u8(1).u8(ann.length).u16(0).raw(ann));
-            peer.send(Opcode.REASONS, peer.next(Opcode.WHY).id(), body -> body.list(19, 2).u8(99).u64(0).u64(0).u16(0).u8(Why.BEHIND.number())
-                    .u64(5).u64(17).u16(ann.length).raw(ann));
+            peer.send(Opcode.REASONS, peer.next(Opcode.WHY).id(), body -> body.list(27, 2).u8(99).u64(0).u64(0).u64(0).u16(0)
+                    .u8(Why.BEHIND.number()).u64(4).u64(5).u64(17).u16(ann.length).raw(ann));
             peer.untilEnd();
         }); Client client = Client.builder().address(server.address()).connect()) {
             assertEquals(List.of(new GroupInfo("ann", 3, 1, Duration.ofMillis(1_500), 7, true, Why.UNKNOWN, Instant.ofEpochMilli(5))),
                     client.groups("t"));
             List<Reason> reasons = client.why(SECOND);
             assertEquals(Why.UNKNOWN, reasons.get(0).why());
+            assertNull(reasons.get(0).since());
             assertNull(reasons.get(0).until());
-            assertEquals(new Reason(Why.BEHIND, Instant.ofEpochMilli(5), 17, "ann"), reasons.get(1));
+            assertEquals(new Reason(Why.BEHIND, Instant.ofEpochMilli(4), Instant.ofEpochMilli(5), 17, "ann"), reasons.get(1));
             client.close(Duration.ofMillis(1));
         }
     }

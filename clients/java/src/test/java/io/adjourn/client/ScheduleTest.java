@@ -36,7 +36,7 @@ class ScheduleTest {
 
             ScheduleInfo shown = client.schedule("reports", "minutely");
             assertEquals(List.of(new Firing(set.next(), set.next(), 1, set.next(), job.id(), Firing.Outcome.FINISHED)), shown.history());
-            assertEquals(new ScheduleState(set.id(), 1, set.next().plusSeconds(60), false, false, ScheduleState.Paused.NOT_PAUSED, 1, 0, 0),
+            assertEquals(new ScheduleState(set.id(), 1, set.next().plusSeconds(60), false, false, ScheduleState.Paused.NOT_PAUSED, "", 1, 0, 0),
                     shown.state());
             assertEquals(rules.origin(shown.rules().origin().orElseThrow()), shown.rules(), "the server's choice of an origin is shown");
             assertEquals("report", shown.template().text());
@@ -71,8 +71,9 @@ class ScheduleTest {
             assertEquals(Duration.ofSeconds(3), listed.get(0).rules().jitter());
             assertEquals(start.plusSeconds(7200), listed.get(0).rules().start().orElseThrow());
 
-            client.pauseSchedule("t", "z");
+            client.pauseSchedule("t", "z", "for now");
             assertEquals(ScheduleState.Paused.USER, client.schedule("t", "z").state().paused());
+            assertEquals("for now", client.schedule("t", "z").state().pauseNote());
             client.resumeSchedule("t", "z");
             assertEquals(ScheduleState.Paused.NOT_PAUSED, client.schedule("t", "z").state().paused());
             long id = client.runSchedule("t", "z");
@@ -148,9 +149,9 @@ class ScheduleTest {
         ScriptedServer.Request list = peer.next(Opcode.SCHEDULE_LIST);
         begins.add(list.u64(0));
         peer.send(Opcode.SCHEDULES, list.id(), body -> {
-            body.u64(after).list(102, ids.length);
+            body.u64(after).list(104, ids.length);
             for (long id : ids) {
-                body.u64(id).raw(new byte[94]);
+                body.u64(id).raw(new byte[96]);
             }
         });
     }
@@ -176,7 +177,7 @@ class ScheduleTest {
         try (ScriptedServer server = new ScriptedServer(peer -> {
             peer.welcome(9, 0);
             peer.send(Opcode.SCHEDULE, peer.next(Opcode.SCHEDULE_SHOW).id(), body -> body.u64(4).u64(0).u64(0).u32(1).u32(0).u32(0).u8(9).u8(0)
-                    .u64(0).u64(0).u64(0).u64(0).u64(0).u32(0).u32(0).u32(0).u8(9).u8(9).u8(9).u16(6).u8(0).u16(0).u16(0)
+                    .u16(0).u64(0).u64(0).u64(0).u64(0).u64(0).u32(0).u32(0).u32(0).u8(9).u8(9).u8(9).u16(6).u8(0).u16(0).u16(0)
                     .raw(new byte[] {'@', 'n', 'e', 'v', 'e', 'r'}).u32(-1).u32(0).u16(0).u32(0)
                     .list(41, 1).u64(1).u64(1).u64(1).u64(1).u64(0).u8(99));
             peer.untilEnd();

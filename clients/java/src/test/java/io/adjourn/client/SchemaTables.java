@@ -87,7 +87,7 @@ final class SchemaTables {
             new Named("DUE_PER_ENTRY_MAX", 4096L), new Named("DUE_BYTES_PER_ENTRY_MAX", 8388608L),
             new Named("ENTRY_BYTES_TARGET", 65536L), new Named("ENTRY_BYTES_MAX", 9437184L),
             new Named("BACKUP_READ_BYTES_MAX", 1048576L), new Named("BACKUP_IDLE_MS_MAX", 600000L),
-            new Named("CLIENT_NAME_BYTES_MAX", 64L), new Named("TOKEN_BYTES_MAX", 256L),
+            new Named("CLIENT_NAME_BYTES_MAX", 64L), new Named("CLIENT_BYTES_MAX", 255L), new Named("TOKEN_BYTES_MAX", 256L),
             new Named("PEER_ADDRESS_BYTES_MAX", 255L), new Named("BACKOFF_LIST_MAX", 32L), new Named("GROUP_BYTES_MAX", 255L),
             new Named("GROUP_WEIGHT_MAX", 1000L), new Named("GROUPS_SET_MAX", 65536L), new Named("GROUPS_LISTED_MAX", 1000L),
             new Named("SCHEDULE_NAME_BYTES_MAX", 255L), new Named("SCHEDULE_WHEN_BYTES_MAX", 2048L),
@@ -136,7 +136,7 @@ final class SchemaTables {
             new Named("group_leases", 6L), new Named("group_rate", 7L), new Named("group_reserved", 8L),
             new Named("group_retry", 9L), new Named("group_buried", 10L), new Named("behind", 11L), new Named("no_consumer", 12L),
             new Named("call_back_paused", 13L), new Named("reserved", 14L), new Named("buried", 15L), new Named("finished", 16L),
-            new Named("empty", 17L));
+            new Named("empty", 17L), new Named("call_back_suspended", 18L));
 
     static final List<Named> FIRED = List.of(new Named("pushed", 0L), new Named("finished", 1L), new Named("failed", 2L),
             new Named("deleted", 3L), new Named("expired", 4L), new Named("missed", 5L), new Named("overlap", 6L),

@@ -189,6 +189,8 @@ public final class Choice {
         public static final int FINISHED = 16;
         /** No job is ready. */
         public static final int EMPTY = 17;
+        /** The destination of the topic's calls failed: calls are suspended. */
+        public static final int CALL_BACK_SUSPENDED = 18;
 
         private Why() {
         }

@@ -676,8 +676,9 @@ public sealed interface Request {
      *
      * @param topic the topic of its jobs
      * @param name its name
+     * @param note why, for people, at most 1,024 bytes. To pause again replaces it; empty for none, or to keep it
      */
-    record SchedulePause(String topic, String name) implements Request {
+    record SchedulePause(String topic, String name, String note) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.SCHEDULE_PAUSE;

@@ -284,6 +284,9 @@ public final class RequestEncoder {
 
     private static void schedulePause(Request.SchedulePause frame, FrameWriter out) {
         out.text8(frame.topic()).text8(frame.name());
+        if (!frame.note().isEmpty()) {
+            out.text16(frame.note());
+        }
     }
 
     private static void scheduleResume(Request.ScheduleResume frame, FrameWriter out) {

@@ -145,14 +145,15 @@ public sealed interface Response {
      * @param reservedFirstMs when it was first leased
      * @param reservedLastMs when it was last leased
      * @param editedMs when it was last edited
-     * @param heldBy the session that got the last lease; 0 for none
+     * @param heldBy who got the last lease: the address, the token and the name of the client, as of the start of its session.
+     *     Empty for none, and where the asking token lacks the right {@code admin} for all topics
      * @param reason the last reason given with a RELEASE or BURY
      * @param finishedMs when it was finished
      * @param version its version; 0 for a finished job that is no longer remembered
      */
     record Job(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
             String key, byte[] attributes, byte[] body, long pushedMs, long reservedFirstMs, long reservedLastMs, long editedMs,
-            long heldBy, String reason, long finishedMs, long version) implements Response, Proof, Shown, Past {
+            String heldBy, String reason, long finishedMs, long version) implements Response, Proof, Shown, Past {
     }
 
     /**
@@ -333,11 +334,12 @@ public sealed interface Response {
      * One schedule as it stands.
      *
      * @param state where it stands
+     * @param pauseNote what the user who paused it noted; empty for nothing
      * @param rules when it fires
      * @param template its jobs
      * @param history what it did of late, the oldest first; at most 20
      */
-    record Schedule(ScheduleState state, Request.ScheduleRules rules, Request.JobTemplate template,
+    record Schedule(ScheduleState state, String pauseNote, Request.ScheduleRules rules, Request.JobTemplate template,
             List<Firing> history) implements Response, Proof {
     }
 
@@ -466,8 +468,11 @@ public sealed interface Response {
         /** When it was last edited. */
         long editedMs();
 
-        /** The session that got the last lease; 0 for none. */
-        long heldBy();
+        /**
+         * Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty for
+         * none, and where the asking token lacks the right {@code admin} for all topics.
+         */
+        String heldBy();
 
         /** The last reason given with a RELEASE or BURY. */
         String reason();
@@ -493,12 +498,13 @@ public sealed interface Response {
      * @param reservedFirstMs when it was first leased
      * @param reservedLastMs when it was last leased
      * @param editedMs when it was last edited
-     * @param heldBy the session that got the last lease; 0 for none
+     * @param heldBy who got the last lease: the address, the token and the name of the client, as of the start of its session.
+     *     Empty for none, and where the asking token lacks the right {@code admin} for all topics
      * @param reason the last reason given with a RELEASE or BURY
      */
     record Listed(long job, long dueMs, int state, int buried, int priority, int attempts, int ttrMs, int ttrLeftMs, String topic,
             String key, byte[] attributes, byte[] body, int bodyBytes, long pushedMs, long reservedFirstMs, long reservedLastMs,
-            long editedMs, long heldBy, String reason) implements Shown, Past {
+            long editedMs, String heldBy, String reason) implements Shown, Past {
     }
 
     /**
@@ -651,11 +657,12 @@ public sealed interface Response {
      * One reason why a job, a topic or a group gives nothing now.
      *
      * @param why the reason
+     * @param sinceMs when it began, on the wall clock; 0 if that is not known
      * @param untilMs when it ends, on the wall clock; 0 if that is not known
      * @param jobs with {@code behind}: how many jobs come first; with a limit of leases: how many there are; else 0
      * @param text one sentence for a person. It may change between versions: decide by the reason
      */
-    record Reason(int why, long untilMs, long jobs, String text) {
+    record Reason(int why, long sinceMs, long untilMs, long jobs, String text) {
     }
 
     /**
@@ -702,7 +709,9 @@ public sealed interface Response {
      * @param scheduleRules When a schedule fires, and what it does then.
      * @param topic the topic of its jobs
      * @param name its name
+     * @param pauseNote what the user who paused it noted; empty for nothing
      */
-    record ListedSchedule(ScheduleState scheduleState, Request.ScheduleRules scheduleRules, String topic, String name) {
+    record ListedSchedule(ScheduleState scheduleState, Request.ScheduleRules scheduleRules, String topic, String name,
+            String pauseNote) {
     }
 }

@@ -97,7 +97,7 @@ public final class ResponseDecoder {
         int bodyLength = in.u32();
         return new Response.Job(job, dueMs, state, buried, priority, attempts, ttrMs, ttrLeftMs, in.text(topicLength),
                 in.text(keyLength), in.raw(attributesLength), in.raw(bodyLength), in.isOver() ? 0 : in.u64(),
-                in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(),
+                in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64(), in.isOver() ? "" : in.text8(),
                 in.isOver() ? "" : in.text16(), in.isOver() ? 0 : in.u64(), in.isOver() ? 0 : in.u64());
     }
 
@@ -163,7 +163,7 @@ public final class ResponseDecoder {
     }
 
     private static Response.Schedule schedule(FrameReader in) throws MalformedFrameException {
-        return new Response.Schedule(scheduleState(in), scheduleRules(in), jobTemplate(in), firingItems(in));
+        return new Response.Schedule(scheduleState(in), in.text16(), scheduleRules(in), jobTemplate(in), firingItems(in));
     }
 
     private static Response.Schedules schedules(FrameReader in) throws MalformedFrameException {
@@ -236,7 +236,7 @@ public final class ResponseDecoder {
     }
 
     private static List<Response.Listed> listedItems(FrameReader in) throws MalformedFrameException {
-        int fixed = in.fixed(89);
+        int fixed = in.fixed(82);
         int size = in.size(fixed);
         List<Response.Listed> items = new ArrayList<>(size);
         for (int i = 0; i < size; i++) {
@@ -258,12 +258,12 @@ public final class ResponseDecoder {
             long reservedFirstMs = in.u64();
             long reservedLastMs = in.u64();
             long editedMs = in.u64();
-            long heldBy = in.u64();
+            int heldByLength = in.u8();
             int reasonLength = in.u16();
             in.endFixed(end);
             items.add(new Response.Listed(job, dueMs, state, buried, priority, attempts, ttrMs, ttrLeftMs, in.text(topicLength),
                     in.text(keyLength), in.raw(attributesLength), in.raw(bodyLength), bodyBytes, pushedMs, reservedFirstMs,
-                    reservedLastMs, editedMs, heldBy, in.text(reasonLength)));
+                    reservedLastMs, editedMs, in.text(heldByLength), in.text(reasonLength)));
         }
         return items;
     }
@@ -426,17 +426,18 @@ public final class ResponseDecoder {
     }
 
     private static List<Response.Reason> reasonItems(FrameReader in) throws MalformedFrameException {
-        int fixed = in.fixed(19);
+        int fixed = in.fixed(27);
         int size = in.size(fixed);
         List<Response.Reason> items = new ArrayList<>(size);
         for (int i = 0; i < size; i++) {
             int end = in.beginFixed(fixed);
             int why = in.u8();
+            long sinceMs = in.u64();
             long untilMs = in.u64();
             long jobs = in.u64();
             int textLength = in.u16();
             in.endFixed(end);
-            items.add(new Response.Reason(why, untilMs, jobs, in.text(textLength)));
+            items.add(new Response.Reason(why, sinceMs, untilMs, jobs, in.text(textLength)));
         }
         return items;
     }
@@ -464,7 +465,7 @@ public final class ResponseDecoder {
     }
 
     private static List<Response.ListedSchedule> listedScheduleItems(FrameReader in) throws MalformedFrameException {
-        int fixed = in.fixed(102);
+        int fixed = in.fixed(104);
         int size = in.size(fixed);
         List<Response.ListedSchedule> items = new ArrayList<>(size);
         for (int i = 0; i < size; i++) {
@@ -494,11 +495,12 @@ public final class ResponseDecoder {
             int noteLength = in.u16();
             int topicLength = in.u8();
             int nameLength = in.u8();
+            int pauseNoteLength = in.u16();
             in.endFixed(end);
             items.add(new Response.ListedSchedule(new Response.ScheduleState(schedule, nextMs, fired, version, running, failures,
                     paused, marks), new Request.ScheduleRules(originMs, startMs, endMs, count, windowMs, missedMax, jitterMs,
                     failuresMax, dst, missed, overlap, in.text(whenLength), in.text(zoneLength), in.text(keyLength),
-                    in.text(noteLength)), in.text(topicLength), in.text(nameLength)));
+                    in.text(noteLength)), in.text(topicLength), in.text(nameLength), in.text(pauseNoteLength)));
         }
         return items;
     }
