@@ -47,8 +47,7 @@ impl Breaker {
         if self.is_proven {
             return Admission::Call;
         }
-        let left = self.open_until.map(|until| until.saturating_duration_since(now));
-        if let Some(left) = left.filter(|left| !left.is_zero()) {
+        if let Some(left) = self.open_for(now) {
             return Admission::Wait(left);
         }
         if let Some(since) = self.probed_since {
@@ -61,6 +60,12 @@ impl Breaker {
     /// The time until which no call may be made.
     pub(super) fn open_until(&self) -> Option<Instant> {
         self.open_until.filter(|_| !self.is_proven)
+    }
+
+    /// How much longer no call may be made.
+    pub(super) fn open_for(&self, now: Instant) -> Option<Duration> {
+        let left = self.open_until()?.saturating_duration_since(now);
+        (!left.is_zero()).then_some(left)
     }
 
     /// True if calls succeed.

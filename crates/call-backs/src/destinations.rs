@@ -179,15 +179,13 @@ impl Destinations {
 
     /// How much longer its breaker is open.
     pub(super) fn suspended_for(&self, origin: &Origin) -> Option<Duration> {
-        let until = self.remembered().get(origin)?.state().breaker.open_until()?;
-        Some(until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+        self.remembered().get(origin)?.state().breaker.open_for(Instant::now())
     }
 
     /// How many destinations have an open breaker now.
     pub(super) fn open(&self) -> usize {
         let now = Instant::now();
-        let is_open =
-            |known: &Arc<Known>| known.state().breaker.open_until().is_some_and(|until| until > now);
+        let is_open = |known: &Arc<Known>| known.state().breaker.open_for(now).is_some();
         self.remembered().by_origin.values().filter(|entry| is_open(&entry.known)).count()
     }
 

@@ -35,8 +35,8 @@ pub enum Command<'a> {
         secret: SessionSecret,
         /// If true, its leases run to their deadline when it lapses or closes.
         leases_outlive: bool,
-        /// Who opens it, for the history of the jobs that it holds: at most [`CLIENT_BYTES_MAX`](adjourn_types::limits::CLIENT_BYTES_MAX) bytes; empty if that is not
-        /// known.
+        /// Who opens it, for the history of the jobs that it holds: at most
+        /// [`CLIENT_BYTES_MAX`](adjourn_types::limits::CLIENT_BYTES_MAX) bytes; empty if that is not known.
         client: &'a str,
     },
     /// Resumes a lapsed session that the queue still remembers.

@@ -12,7 +12,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use super::codes::choices::due_kind;
 use super::decode_error::DecodeError;
 use adjourn_types::limits::{KEY_BYTES_MAX, TOPIC_BYTES_MAX};
-use adjourn_types::{Key, Millis, TopicName, When};
+use adjourn_types::{Key, Millis, TopicName, When, first_bytes};
 
 /// Reads a payload from its start to its end. Never panics, whatever the bytes.
 pub(super) struct Reader<'a> {
@@ -369,16 +369,12 @@ pub(super) fn mark<T: Default>(is_so: bool, mark: T) -> T {
 
 /// A text that fits behind a length in a `u8`: cut between characters.
 pub(super) fn text8(text: &str) -> &[u8] {
-    shortened(text, usize::from(u8::MAX)).as_bytes()
+    first_bytes(text, usize::from(u8::MAX)).as_bytes()
 }
 
 /// A text that fits behind a length in a `u16`: cut between characters.
 pub(super) fn text16(text: &str) -> &[u8] {
-    shortened(text, usize::from(u16::MAX)).as_bytes()
-}
-
-fn shortened(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+    first_bytes(text, usize::from(u16::MAX)).as_bytes()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod rights;
 mod schedule;
 mod secret;
 mod template;
+mod text;
 mod time;
 mod topic_policy;
 mod why;
@@ -44,6 +45,7 @@ pub use schedule::{
 };
 pub use secret::Secret;
 pub use template::{Piece, Placeholder, Template, TemplateError};
+pub use text::first_bytes;
 pub use time::{Millis, When, whole_ms};
 pub use topic_policy::groups::{GroupPolicy, OnBury};
 pub use topic_policy::{Late, LateAction, PolicyChange, PolicyError, Setting, SettingForm, TopicPolicy};

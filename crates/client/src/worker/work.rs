@@ -13,8 +13,8 @@ use super::{JobOutcome, Stage};
 use crate::cancelled::Cancelled;
 use crate::{Client, ClientError};
 use adjourn_protocol::{ReleaseKind, SettleResult};
-use adjourn_types::Lease;
 use adjourn_types::limits::{DELAY_MS_MAX, REASON_BYTES_MAX};
+use adjourn_types::{Lease, first_bytes};
 
 /// A running handler. Dropping it drops the handler.
 pub(super) struct Handling(JoinHandle<Option<JobOutcome>>);
@@ -144,13 +144,15 @@ impl Work {
 
     async fn release(&self, kind: ReleaseKind, reason: String) {
         self.log(&reason, "the handler failed: the job is released");
-        let settled = self.client.release_because(vec![self.lease], kind, cut(&reason)).await;
+        let settled =
+            self.client.release_because(vec![self.lease], kind, first_bytes(&reason, REASON_BYTES_MAX)).await;
         self.report("released", settled);
     }
 
     async fn bury(&self, reason: String) {
         self.log(&reason, "the handler gives the job up: it is buried");
-        let settled = self.client.bury_because(vec![self.lease], cut(&reason)).await;
+        let settled =
+            self.client.bury_because(vec![self.lease], first_bytes(&reason, REASON_BYTES_MAX)).await;
         self.report("buried", settled);
     }
 
@@ -170,11 +172,6 @@ impl Work {
             Err(error) => tracing::warn!(lease = %self.lease, %error, "the job could not be {done}"),
         }
     }
-}
-
-/// Truncates a reason to the server's limit.
-fn cut(reason: &str) -> &str {
-    reason.get(..reason.floor_char_boundary(REASON_BYTES_MAX)).unwrap_or_default()
 }
 
 fn panic_text(panic: JoinError) -> String {

@@ -13,7 +13,6 @@ pub(super) use reserve::Scratch;
 use crate::Engine;
 use crate::command::{Command, JobSelect};
 use crate::entry::Entry;
-use crate::job::held::first_bytes;
 use crate::key_secret::KeySecret;
 use crate::numbers::skipped;
 use crate::outcome::{Applied, Outcome, Paused, Reject};
@@ -21,7 +20,7 @@ use crate::sessions::Opening;
 use crate::store::JobStore;
 use crate::topics::groups::GroupChange;
 use adjourn_types::limits::CLIENT_BYTES_MAX;
-use adjourn_types::{Member, PolicyChange, SessionId, SessionSecret};
+use adjourn_types::{Member, PolicyChange, SessionId, SessionSecret, first_bytes};
 
 /// An entry collects timers up to this far ahead of its stamp, so that no later entry has to collect all of them.
 const PREPARE_AHEAD_MS: u64 = 5000;

@@ -8,7 +8,6 @@ use super::Applier;
 use crate::Engine;
 use crate::clock::Timeline;
 use crate::command::{JobTemplate, NewFiring, NewJob, NewSchedule, SkippedInstants, Tick};
-use crate::job::held::first_bytes;
 use crate::job::schedule::{OfSchedule, Schedule};
 use crate::job::{Job, JobExtras};
 use crate::jobs::Slot;
@@ -17,7 +16,7 @@ use crate::store::{JobStore, Record};
 use adjourn_types::limits::REASON_BYTES_MAX;
 use adjourn_types::{
     BuryReason, Fired, Firing, IfExists, JobEnd, JobId, JobState, Overlap, PausedBy, ScheduleBefore,
-    SkipReason, When,
+    SkipReason, When, first_bytes,
 };
 
 impl<S: JobStore> Applier<'_, S> {

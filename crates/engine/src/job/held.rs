@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::job::in_group::InGroup;
 use crate::job::{Job, JobExtras};
-use adjourn_types::{Fence, Lease, SessionId};
+use adjourn_types::{Fence, Lease, SessionId, first_bytes};
 
 /// The fields that only a job has that is, or was, reserved, or that was edited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,9 +115,4 @@ impl Job {
 pub(crate) fn some_text(text: &str, bytes_max: usize) -> Option<Arc<str>> {
     let kept = first_bytes(text, bytes_max);
     (!kept.is_empty()).then(|| kept.into())
-}
-
-/// The first bytes of a text, without half a character.
-pub(crate) fn first_bytes(text: &str, bytes_max: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default()
 }

@@ -79,7 +79,7 @@ impl Leader {
         }
         if reasons.is_empty() {
             let text = "nothing holds it back: the next consumer that asks gets it".to_owned();
-            reasons.push(Reason { why: Why::Next, since: None, until: None, jobs: 0, text });
+            reasons.push(plain(Why::Next, text));
         }
         reasons
     }
@@ -89,7 +89,7 @@ impl Leader {
         let call_back = policy.and_then(|policy| policy.call_back.as_ref());
         if call_back.is_some_and(|call_back| call_back.url.is_some() && call_back.paused) {
             let text = "the calls of the topic are paused: take call_back_paused away".to_owned();
-            return Some(Reason { why: Why::CallBackPaused, since: None, until: None, jobs: 0, text });
+            return Some(plain(Why::CallBackPaused, text));
         }
         if self.waiters.in_line(topic) {
             return None;
@@ -98,13 +98,13 @@ impl Leader {
         if let Some(left_ms) = self.suspended.left_ms(&name, node.queue_us) {
             let text = "the destination of the topic's calls failed: calls are suspended".to_owned();
             let until = Some(group.state.clock.wall().after(left_ms));
-            return Some(Reason { why: Why::CallBackSuspended, since: None, until, jobs: 0, text });
+            return Some(Reason { until, ..plain(Why::CallBackSuspended, text) });
         }
         let text = match self.waiters.of_topic(topic) {
             0 => "no consumer waits on the topic, and none is subscribed to it".to_owned(),
             busy => format!("no consumer waits on the topic: {busy} have no credit, or wait for an answer"),
         };
-        Some(Reason { why: Why::NoConsumer, since: None, until: None, jobs: 0, text })
+        Some(plain(Why::NoConsumer, text))
     }
 }
 
@@ -160,6 +160,11 @@ fn why_group(group: &Group, hold: GroupHold) -> (Why, Option<Millis>) {
         GroupHold::Leases => (Why::GroupLeases, None),
         GroupHold::Rate(until) => (Why::GroupRate, Some(group.state.engine.wall(until))),
     }
+}
+
+/// A reason without times.
+fn plain(why: Why, text: String) -> Reason {
+    Reason { why, since: None, until: None, jobs: 0, text }
 }
 
 fn reason(node: &Node, group: &Group, asker: ConnectionId, hold: Hold, job: Option<&JobView>) -> Reason {

@@ -23,7 +23,7 @@ use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use adjourn_raft::{Message, MessageError};
 use adjourn_replica::{Bundle, PeerInfo};
 use adjourn_types::limits::{PEER_ADDRESS_BYTES_MAX, PEER_FRAME_BYTES_MAX_BEFORE_WELCOME};
-use adjourn_types::{Access, GroupId, Member, Millis};
+use adjourn_types::{Access, GroupId, Member, Millis, first_bytes};
 
 /// The version that this code speaks with other nodes.
 pub const VERSION: u16 = 2;
@@ -498,7 +498,7 @@ fn put_member(out: &mut BytesMut, member: &Member) {
 
 /// Puts a text after its length, truncated to the maximum.
 fn put_text(out: &mut BytesMut, text: &str, bytes_max: usize) {
-    let text = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
+    let text = first_bytes(text, bytes_max);
     out.put_u16_le(u16::try_from(text.len()).unwrap_or(u16::MAX));
     out.put_slice(text.as_bytes());
 }
