@@ -42,7 +42,7 @@ use scenarios::{LEVELS, Scenario};
 use tls::Tls;
 
 /// Scenarios that are played at the same time.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 6;
 
 /// What came of a scenario: its name, and what went wrong.
 type Outcome = (String, Result<(), String>);
@@ -70,11 +70,11 @@ fn main() -> ExitCode {
     }
     let tls = Tls::new();
     let mut workers = Vec::new();
-    for found in clients::find() {
+    for (number, found) in clients::find().into_iter().enumerate() {
         match found {
             Ok(client) => {
                 if !scenarios.is_empty() || !checks.is_empty() {
-                    failed |= !try_client(&client, &checks, &scenarios, &tls);
+                    failed |= !try_client(&client, number, &checks, &scenarios, &tls);
                 }
                 if client.supports("worker") && !client.skips.contains_key("soak") {
                     workers.push(client);
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         }
     }
     if soaks {
-        failed |= !soak(&workers, tls.everywhere());
+        failed |= !soak(&workers, tls.is_spoken(0).then_some(&tls));
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
@@ -110,14 +110,15 @@ fn soak(workers: &[Client], tls: Option<&Tls>) -> bool {
 }
 
 /// Plays everything that a client supports; prints a line, and what failed.
-fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario], tls: &Tls) -> bool {
+fn try_client(client: &Client, number: usize, checks: &[Check], scenarios: &[Scenario], tls: &Tls) -> bool {
     let unsupported: Vec<&str> = LEVELS.into_iter().filter(|level| !client.supports(level)).collect();
     let mut outcomes: Vec<Outcome> = Vec::new();
     if client.supports("codec") {
         let checked = checks.iter().map(|(name, check)| ((*name).to_owned(), caught(|| check(client))));
         outcomes.extend(checked);
     }
-    let queue = Mutex::new(scenarios.iter().filter(|scenario| client.supports(&scenario.level)));
+    let queue =
+        Mutex::new(scenarios.iter().zip(number..).filter(|(scenario, _)| client.supports(&scenario.level)));
     let played = Mutex::new(Vec::new());
     let shows_times = std::env::var_os("ADJOURN_CONFORMANCE_TIMES").is_some();
     thread::scope(|scope| {
@@ -125,9 +126,9 @@ fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario], tls: &T
             scope.spawn(|| {
                 loop {
                     let next = queue.lock().expect("whole").next();
-                    let Some(scenario) = next else { return };
+                    let Some((scenario, turn)) = next else { return };
                     let begun = rig::now();
-                    let outcome = caught(|| stage::play(client, scenario, tls));
+                    let outcome = caught(|| stage::play(client, scenario, tls, turn));
                     if shows_times {
                         println!("    {:>6} ms {}", begun.elapsed().as_millis(), scenario.name);
                     }
@@ -137,7 +138,7 @@ fn try_client(client: &Client, checks: &[Check], scenarios: &[Scenario], tls: &T
         }
     });
     outcomes.extend(played.into_inner().expect("whole"));
-    report(client, &outcomes, &unsupported, over(tls.everywhere()))
+    report(client, &outcomes, &unsupported, tls.told())
 }
 
 fn report(client: &Client, outcomes: &[Outcome], unsupported: &[&str], over: &str) -> bool {

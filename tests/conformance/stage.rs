@@ -37,8 +37,9 @@ struct Stage<'a> {
 }
 
 /// Plays it, and says what went wrong.
-pub(crate) fn play(client: &Client, scenario: &Scenario, tls: &Tls) -> Result<(), String> {
-    let mut stage = Stage::set(client, scenario, tls)?;
+/// `turn` decides about TLS where the scenario leaves it open.
+pub(crate) fn play(client: &Client, scenario: &Scenario, tls: &Tls, turn: usize) -> Result<(), String> {
+    let mut stage = Stage::set(client, scenario, tls, turn)?;
     for (step, number) in scenario.steps.iter().zip(1..) {
         stage.step(step).map_err(|why| format!("step {number}, {step}: {why}"))?;
     }
@@ -49,9 +50,9 @@ pub(crate) fn play(client: &Client, scenario: &Scenario, tls: &Tls) -> Result<()
 }
 
 impl<'a> Stage<'a> {
-    fn set(client: &'a Client, scenario: &Scenario, tls: &'a Tls) -> Result<Self, String> {
+    fn set(client: &'a Client, scenario: &Scenario, tls: &'a Tls, turn: usize) -> Result<Self, String> {
         let is_secure = match scenario.tls {
-            None => tls.everywhere().is_some(),
+            None => tls.is_spoken(turn),
             Some(wanted) => wanted != scenarios::Tls::None,
         };
         let harnesses = BTreeMap::from([(String::new(), client.start()?)]);

@@ -23,7 +23,16 @@ pub(crate) struct Tls {
     acceptor: Arc<Acceptor>,
     /// Carries what passes the fronts.
     runtime: Runtime,
-    everywhere: bool,
+    spoken: Spoken,
+}
+
+/// Where TLS is spoken if a scenario leaves it open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Nowhere,
+    /// In every second scenario; the next client begins with the other half.
+    Mixed,
+    Everywhere,
 }
 
 impl Tls {
@@ -36,13 +45,30 @@ impl Tls {
         let files = ServerFiles { certificate, key, client_ca: None, client_crl: None };
         let acceptor = Arc::new(Acceptor::new(files).expect("certificates"));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let everywhere = std::env::var_os("ADJOURN_CONFORMANCE_TLS").is_some_and(|value| !value.is_empty());
-        Self { folder, foreign, acceptor, runtime: runtime.expect("a runtime"), everywhere }
+        let spoken = match std::env::var("ADJOURN_CONFORMANCE_TLS").as_deref() {
+            Err(_) | Ok("") => Spoken::Nowhere,
+            Ok("mixed") => Spoken::Mixed,
+            Ok(_) => Spoken::Everywhere,
+        };
+        Self { folder, foreign, acceptor, runtime: runtime.expect("a runtime"), spoken }
     }
 
-    /// What speaks TLS where a scenario leaves it open; `None` if it is to be plain.
-    pub(crate) fn everywhere(&self) -> Option<&Self> {
-        self.everywhere.then_some(self)
+    /// Whether a scenario speaks TLS that leaves it open. `turn` is its number and that of the client together.
+    pub(crate) fn is_spoken(&self, turn: usize) -> bool {
+        match self.spoken {
+            Spoken::Nowhere => false,
+            Spoken::Mixed => turn.is_multiple_of(2),
+            Spoken::Everywhere => true,
+        }
+    }
+
+    /// How the report says it.
+    pub(crate) fn told(&self) -> &'static str {
+        match self.spoken {
+            Spoken::Nowhere => "",
+            Spoken::Mixed => ", half over TLS",
+            Spoken::Everywhere => " over TLS",
+        }
     }
 
     /// What a server is told; `asks`: for a certificate of each client.

@@ -25,13 +25,13 @@ pub(super) struct Seeds {
 }
 
 /// One node.
-pub(super) const NODE: Seeds = Seeds { name: "ADJOURN_SIM", usual: 300 };
+pub(super) const NODE: Seeds = Seeds { name: "ADJOURN_SIM", usual: 150 };
 /// One that plays for hours, with checkpoints and spilled jobs.
-pub(super) const SLOW: Seeds = Seeds { name: "ADJOURN_SIM_SLOW", usual: 12 };
+pub(super) const SLOW: Seeds = Seeds { name: "ADJOURN_SIM_SLOW", usual: 8 };
 /// Several nodes.
-pub(super) const CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_CLUSTER", usual: 60 };
+pub(super) const CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_CLUSTER", usual: 40 };
 /// Several nodes, between nights of hours, with checkpoints and spilled jobs.
-pub(super) const SLOW_CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_SLOW_CLUSTER", usual: 24 };
+pub(super) const SLOW_CLUSTER: Seeds = Seeds { name: "ADJOURN_SIM_SLOW_CLUSTER", usual: 12 };
 
 impl Seeds {
     /// Those that a plan's seed is one of.
