@@ -1,6 +1,8 @@
 # What a contributor and CI run. Needs a stable cargo and nothing else, except where a target says so.
 
 CARGO ?= cargo
+# Tests that run at a time: many wait for processes and clocks.
+TEST_THREADS ?= 3
 # Seconds that `make fuzz` gives to each decoder.
 FUZZ_SECONDS ?= 60
 # How many times as many disks `make power-cuts` opens as `make test` does.
@@ -20,7 +22,11 @@ endif
 
 ## test: formatting, lints, documentation and every test; what CI runs
 .PHONY: test
-test: format lint docs fuzz-builds tests clients test-packages test-openapi
+test: format lint docs fuzz-builds tests
+	@# They wait more than they work, so two of them run at a time.
+	@($(MAKE) --no-print-directory clients && $(MAKE) --no-print-directory test-packages) & first=$$!; \
+		$(MAKE) --no-print-directory test-openapi test-console; second=$$?; \
+		wait $$first && exit $$second
 
 ## format: fail if a file is not formatted
 .PHONY: format
@@ -44,12 +50,11 @@ docs:
 fuzz-builds:
 	@cd fuzz && CARGO_TARGET_DIR=../target $(CARGO) check --quiet --locked
 
-## tests: every test; the clients' scenarios are played over TLS, too
+## tests: every test of the workspace; half of the clients' scenarios are played over TLS
 .PHONY: tests
 tests:
 	@$(CARGO) test --quiet --locked --no-run
-	@$(CARGO) test --quiet --locked
-	@ADJOURN_CONFORMANCE_TLS=1 $(CARGO) test --quiet --locked --test conformance
+	@RUST_TEST_THREADS=$(TEST_THREADS) ADJOURN_CONFORMANCE_TLS=mixed $(CARGO) test --quiet --locked
 
 ## clients: the tests of the client libraries; skips languages that are not installed, and says so
 .PHONY: clients
@@ -72,6 +77,12 @@ test-packages:
 test-openapi:
 	@$(CARGO) build --quiet --locked
 	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/openapi/test
+
+## test-console: every page and action of the console in a browser; needs Python, PyPI once, and Chromium
+.PHONY: test-console
+test-console:
+	@$(CARGO) build --quiet --locked
+	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/console/test
 
 ## tools: install the Debian packages that the clients' tests need; needs root
 .PHONY: tools

@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::connection;
 use super::exit::{Exit, Failure};
 use super::output::show;
-use super::serve::{self, StopSignals};
+use super::serve::{self, Started, StopSignals};
 use crate::serve::descriptors;
 use crate::serve::logging;
 use adjourn_client::{Client, ClientConfig, ClientError, Subscription};
 use adjourn_protocol::{Delivered, NewJob, Subscribe};
-use adjourn_server::config::{Config, HostPort, LogFormat, LogLevel};
-use adjourn_server::{Running, Server};
+use adjourn_server::Running;
+use adjourn_server::config::{Config, ConsoleConfig, HostPort, LogFormat, LogLevel};
 use adjourn_types::{JobId, Millis, TopicName};
 
 const EXAMPLES: &str = "\
@@ -24,6 +24,7 @@ Examples:
 const TOPIC: &str = "demo";
 const DELAYS_MS: [u64; 3] = [1000, 2000, 3000];
 const DEFAULT_LISTEN: &str = "127.0.0.1:7440";
+const DEFAULT_CONSOLE: &str = "127.0.0.1:7480";
 
 /// What `adjourn demo` is told.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,9 @@ pub(super) struct DemoArgs {
     /// Address that clients connect to; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = DEFAULT_LISTEN)]
     listen: HostPort,
+    /// Address of the console, for a browser; the default is 127.0.0.1:7480, or with another --listen a port that the system chooses
+    #[arg(long, value_name = "HOST:PORT")]
+    console: Option<HostPort>,
     /// Exit after the third job
     #[arg(long)]
     exit: bool,
@@ -43,7 +47,11 @@ pub(super) struct DemoArgs {
 /// Runs a node, shows how three jobs pass through it, and serves until a signal comes.
 pub(super) fn run(args: DemoArgs) -> Result<(), Failure> {
     let log = logging::start(LogLevel::Warn, LogFormat::Text)?;
-    let mut config = Config { data: args.data, listen: args.listen.0, ..Config::default() };
+    // Who chooses another port may have several demos.
+    let console = if args.listen.0 == DEFAULT_LISTEN { DEFAULT_CONSOLE } else { "127.0.0.1:0" };
+    let listen = args.console.map_or_else(|| console.to_owned(), |console| console.0);
+    let console = ConsoleConfig { listen: Some(listen), ..ConsoleConfig::default() };
+    let mut config = Config { data: args.data, listen: args.listen.0, console, ..Config::default() };
     descriptors::divide(&mut config)?;
     let runtime = serve::runtime(config.worker_threads)?;
     let outcome = runtime.block_on(demonstrate(config, args.exit));
@@ -57,9 +65,12 @@ async fn demonstrate(config: Config, exit: bool) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?.and_hangup()?;
     let data = config.data.clone();
     show(format_args!("Starting a node. Its data is in {}.", data.display()));
-    let mut running = Server::start(config).await.map_err(serve::failure)?;
+    let Started { mut running, console, .. } = Box::pin(serve::start(config)).await?;
     let address = running.address();
-    show(format_args!("It listens on {address}.\n"));
+    show(format_args!("It listens on {address}."));
+    if let Some(console) = console {
+        show(format_args!("Its console is at http://{console}/console: open it in a browser.\n"));
+    }
     tokio::select! {
         done = three_jobs(reachable(address)) => done?,
         ended = running.ended() => return ended.map_err(serve::failure),

@@ -3,6 +3,7 @@
 mod again;
 mod api;
 mod connections;
+mod console;
 mod cors;
 mod dialects;
 mod document;

@@ -9,6 +9,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::path::Path;
 use std::process::ExitStatus;
 
+use adjourn_console::PagesConfig;
 use adjourn_http::Http;
 use adjourn_protocol::{
     ConnectionReport, ErrorReply, GoingAway, Hello, NewJob, Push, Request, Response, Welcome,
@@ -61,10 +62,11 @@ impl Node {
                 http.address(),
                 [http.ouqiang_address(), http.youzan_address(), http.php_delayqueue_address()],
             );
+            let console = PagesConfig::of(&config);
             let running = Server::start(config).await?;
             let call_backs = call_backs.start(&running, &http.addresses()).expect("call-backs");
             let alerts = alerts.start(&running, call_backs.clone());
-            http.serve(&running, call_backs, alerts)?;
+            http.serve(&running, call_backs, alerts, |state| adjourn_console::router(console, state))?;
             Ok::<_, ServerError>((running, address, dialects))
         })?;
         Ok(Self { runtime, address: running.address(), running: Some(running), http, dialects })

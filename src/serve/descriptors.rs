@@ -65,8 +65,13 @@ pub(crate) fn divide(config: &mut Config) -> Result<(), Failure> {
 
 /// The number of ports with slots for unauthenticated connections, without the peers' port, which has few.
 fn ports(config: &Config) -> usize {
-    let others =
-        [&config.http_listen, &config.ouqiang_listen, &config.youzan_listen, &config.php_delayqueue_listen];
+    let others = [
+        &config.http_listen,
+        &config.console.listen,
+        &config.ouqiang_listen,
+        &config.youzan_listen,
+        &config.php_delayqueue_listen,
+    ];
     1 + others.into_iter().flatten().count()
 }
 

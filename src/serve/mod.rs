@@ -6,6 +6,7 @@ mod harness;
 pub(crate) mod logging;
 pub(crate) mod memory;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use tokio::runtime::{Builder, Runtime};
@@ -14,7 +15,8 @@ use tracing::{info, warn};
 
 use crate::exit::{Exit, Failure};
 use crate::output::show;
-use adjourn_call_backs::CallBacksError;
+use adjourn_call_backs::{CallBacks, CallBacksError};
+use adjourn_console::PagesConfig;
 use adjourn_http::Http;
 use adjourn_replica::ReplayError;
 use adjourn_server::config::{Config, Settings};
@@ -107,28 +109,17 @@ pub(super) fn runtime(worker_threads: usize) -> Result<Runtime, Failure> {
 async fn until_stopped(config: Config) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?;
     let mut hangup = listen(SignalKind::hangup())?;
-    let call_backs = adjourn_call_backs::Prepared::read(&config).map_err(not_calling)?;
-    let alerts = adjourn_alerts::Prepared::read(&config).map_err(|error| Failure::new(Exit::Usage, error))?;
-    let started = async {
-        let http = Http::reserve(&config).await.map_err(failure)?;
-        let in_memory = config.memory;
-        let running = Server::start(config).await.map_err(failure)?;
-        let ports = harness::addresses(&running, &http);
-        let call_backs = call_backs.start(&running, &http.addresses()).map_err(not_calling)?;
-        let alerts = alerts.start(&running, call_backs.clone());
-        http.serve(&running, call_backs.clone(), alerts).map_err(failure)?;
-        if in_memory {
-            show(ports);
-        }
-        Ok::<_, Failure>((running, call_backs))
-    };
-    let (mut running, call_backs) = tokio::select! {
-        started = started => started?,
+    let in_memory = config.memory;
+    let Started { mut running, call_backs, ports, .. } = tokio::select! {
+        started = start(config) => started?,
         name = signals.next() => {
             info!(signal = name, "ended while starting");
             return Ok(());
         }
     };
+    if in_memory {
+        show(ports);
+    }
     loop {
         tokio::select! {
             outcome = running.ended() => return outcome.map_err(failure),
@@ -145,6 +136,31 @@ async fn until_stopped(config: Config) -> Result<(), Failure> {
         name = signals.next() => return Err(came_again(name)),
     }
     stop(running, &mut signals).await
+}
+
+/// A node that serves at all its ports.
+pub(super) struct Started {
+    pub(super) running: Running,
+    call_backs: CallBacks,
+    /// Its addresses, as a test harness is told.
+    ports: String,
+    /// The address of the console, if it has one.
+    pub(super) console: Option<SocketAddr>,
+}
+
+/// Starts a node with everything around it: call-backs, alerts, HTTP, the console.
+pub(super) async fn start(config: Config) -> Result<Started, Failure> {
+    let call_backs = adjourn_call_backs::Prepared::read(&config).map_err(not_calling)?;
+    let alerts = adjourn_alerts::Prepared::read(&config).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let http = Http::reserve(&config).await.map_err(failure)?;
+    let pages = PagesConfig::of(&config);
+    let running = Server::start(config).await.map_err(failure)?;
+    let (ports, console) = (harness::addresses(&running, &http), http.console_address());
+    let call_backs = call_backs.start(&running, &http.addresses()).map_err(not_calling)?;
+    let alerts = alerts.start(&running, call_backs.clone());
+    let pages = |state| adjourn_console::router(pages, state);
+    http.serve(&running, call_backs.clone(), alerts, pages).map_err(failure)?;
+    Ok(Started { running, call_backs, ports, console })
 }
 
 /// Stops a node in order, or at once when another signal comes.

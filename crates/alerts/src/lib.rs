@@ -36,6 +36,7 @@ pub use self::file::{AlertsError, Why};
 use self::message::Message;
 use self::rule::{Facts, Measure, Rule, Speaker};
 pub use self::target::SendError;
+pub use self::watch::ProblemSeen;
 use self::watch::Watch;
 use adjourn_call_backs::CallBacks;
 use adjourn_server::config::Config;
@@ -47,6 +48,8 @@ use adjourn_types::{Access, Grant, Right, whole_ms};
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// The longest wait for a check of the file.
 const LOOK_MAX: Duration = Duration::from_secs(5);
+/// Most problems of a rule that are shown.
+const PROBLEMS_MAX: usize = 20;
 /// The name under which a node observes itself; no token can have this name.
 const NAME: &str = "(alerts)";
 
@@ -70,8 +73,9 @@ struct Source {
 #[derive(Clone, Debug, Default)]
 pub struct Alerts {
     counts: Arc<Counts>,
-    /// The number of subjects that were reported as wrong, by rule.
-    firing: Arc<Mutex<BTreeMap<String, usize>>>,
+    is_configured: bool,
+    /// The rules as of the last check.
+    rules: Arc<Mutex<Vec<RuleSeen>>>,
 }
 
 /// The state of the alerts, for monitoring.
@@ -83,6 +87,21 @@ pub struct AlertsSeen {
     pub sent: u64,
     /// Messages that were dropped.
     pub failed: u64,
+}
+
+/// A rule, as of the last check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleSeen {
+    /// Its name.
+    pub name: String,
+    /// When something is wrong, in the words of the file.
+    pub condition: String,
+    /// The targets of its messages.
+    pub tell: Vec<String>,
+    /// The number of subjects that this node or the leader reported as wrong.
+    pub reported: usize,
+    /// What is wrong now, reported or not: some of it, if it is much.
+    pub problems: Vec<ProblemSeen>,
 }
 
 /// The result of a test message to one target.
@@ -107,8 +126,8 @@ impl Prepared {
 
     /// Checks the rules until the server stops.
     pub fn start(self, running: &Running, call_backs: CallBacks) -> Alerts {
-        let alerts = Alerts::default();
         let Self { source, server_name } = self;
+        let alerts = Alerts { is_configured: source.is_some(), ..Alerts::default() };
         if let Some(source) = source {
             let (local, alerts) = (running.local(), alerts.clone());
             let stopped = local.stopping();
@@ -131,12 +150,24 @@ impl Source {
 impl Alerts {
     /// The state of the alerts, for monitoring.
     pub fn seen(&self) -> AlertsSeen {
-        let firing = self.firing.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let firing: BTreeMap<String, usize> =
+            rules.iter().map(|rule| (rule.name.clone(), rule.reported)).collect();
         AlertsSeen {
-            firing: firing.iter().map(|(rule, subjects)| (rule.clone(), *subjects)).collect(),
+            firing: firing.into_iter().collect(),
             sent: self.counts.sent.load(Ordering::Relaxed),
             failed: self.counts.failed.load(Ordering::Relaxed),
         }
+    }
+
+    /// True if a file of alerts is configured.
+    pub fn is_configured(&self) -> bool {
+        self.is_configured
+    }
+
+    /// The rules, in the order of the file. There are none before the first check.
+    pub fn rules(&self) -> Vec<RuleSeen> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -224,7 +255,7 @@ impl Watching {
         watches: &mut BTreeMap<String, Watch>,
         deliveries: &BTreeMap<String, Delivery>,
     ) {
-        let mut firing = BTreeMap::new();
+        let mut seen = Vec::new();
         for rule in &self.source.file.rules {
             let watch = watches.entry(rule.name.clone()).or_default();
             let told = match rule.measure.speaker() {
@@ -233,7 +264,13 @@ impl Watching {
                 Speaker::Leader => watch.look(now_ms, rule, rule.breaches(facts)).filter(|_| facts.leads()),
                 Speaker::EachNode => watch.look(now_ms, rule, rule.breaches(facts)),
             };
-            firing.insert(rule.name.clone(), watch.told());
+            seen.push(RuleSeen {
+                name: rule.name.clone(),
+                condition: rule.condition(),
+                tell: rule.tell.clone(),
+                reported: watch.told(),
+                problems: watch.problems(now_ms).take(PROBLEMS_MAX).collect(),
+            });
             let Some(told) = told else { continue };
             let node = facts.observation.cluster.node;
             let message = Message::new(&rule.name, node, &self.server_name, wall(), told);
@@ -244,7 +281,7 @@ impl Watching {
                 }
             }
         }
-        *self.alerts.firing.lock().unwrap_or_else(PoisonError::into_inner) = firing;
+        *self.alerts.rules.lock().unwrap_or_else(PoisonError::into_inner) = seen;
     }
 
     /// Reads a changed file, and returns the content before. If it cannot be used, nothing changes; the log has the reason.

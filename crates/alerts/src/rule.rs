@@ -126,6 +126,19 @@ impl Facts {
 }
 
 impl Rule {
+    /// When something is wrong, in the words of the file.
+    pub(super) fn condition(&self) -> String {
+        let Self { measure, topics, limit, for_ms, .. } = self;
+        let limit = match measure {
+            Measure::Lateness => format!(" of {topics} above {}", spelled(*limit)),
+            Measure::DiskFree => format!(" below {limit}"),
+            Measure::MemberDown | Measure::NoLeader => String::new(),
+            _ => format!(" of {topics} above {limit}"),
+        };
+        let held = if *for_ms > 0 { format!(" for {}", spelled(*for_ms)) } else { String::new() };
+        format!("{}{limit}{held}", measure.name())
+    }
+
     /// The problems by this rule.
     pub(super) fn breaches(&self, facts: &Facts) -> Vec<Breach> {
         match self.measure {
@@ -201,6 +214,18 @@ fn members_down(facts: &Facts) -> Vec<Breach> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conditions_are_in_the_words_of_the_file() {
+        let condition = |measure, limit, for_ms| {
+            let (name, topics) = (String::new(), "orders*".parse().expect("a pattern"));
+            Rule { name, measure, topics, limit, for_ms, repeat_ms: 60_000, tell: Vec::new() }.condition()
+        };
+        assert_eq!(condition(Measure::Lateness, 90_000, 60_000), "lateness of orders* above 1m 30s for 1m");
+        assert_eq!(condition(Measure::Buried, 0, 0), "buried of orders* above 0");
+        assert_eq!(condition(Measure::DiskFree, 2_000_000, 0), "disk_free below 2000000");
+        assert_eq!(condition(Measure::NoLeader, 0, 5_000), "no_leader for 5s");
+    }
 
     #[test]
     fn one_job_is_no_plural() {

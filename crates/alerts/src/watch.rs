@@ -60,6 +60,19 @@ pub(super) struct Finding {
     pub(super) lasted_ms: u64,
 }
 
+/// A problem, as a node sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemSeen {
+    /// A topic, or a node as `node 2`.
+    pub subject: String,
+    /// For people, for example `3 buried jobs`.
+    pub finding: String,
+    /// For how long this node has seen it, in milliseconds.
+    pub lasted_ms: u64,
+    /// True if this node or the leader has sent a message about it.
+    pub is_reported: bool,
+}
+
 impl Watch {
     /// Takes the present problems. Returns what to report, if anything.
     pub(super) fn look(&mut self, now_ms: u64, rule: &Rule, breaches: Vec<Breach>) -> Option<Told> {
@@ -108,6 +121,17 @@ impl Watch {
     /// How many subjects are reported as wrong.
     pub(super) fn told(&self) -> usize {
         self.subjects.values().filter(|subject| subject.is_told).count()
+    }
+
+    /// What is wrong now, reported or not.
+    pub(super) fn problems(&self, now_ms: u64) -> impl Iterator<Item = ProblemSeen> {
+        let wrong = self.subjects.iter().filter(|(_, subject)| subject.is_wrong);
+        wrong.map(move |(name, subject)| ProblemSeen {
+            subject: name.clone(),
+            finding: subject.finding.clone(),
+            lasted_ms: now_ms.saturating_sub(subject.since_ms),
+            is_reported: subject.is_told,
+        })
     }
 
     fn remember(&mut self, now_ms: u64, breaches: Vec<Breach>) {
@@ -175,10 +199,12 @@ mod tests {
         assert_eq!(told(&mut watch, &rule, 29_999, &["a"]), none);
         assert_eq!(told(&mut watch, &rule, 30_000, &["a"]), ["a"]);
         assert_eq!(watch.told(), 1);
+        let problems: Vec<_> = watch.problems(40_000).map(|one| (one.lasted_ms, one.is_reported)).collect();
+        assert_eq!(problems, [(40_000, true)]);
         assert_eq!(told(&mut watch, &rule, 10 * MINUTE, &["a"]), none);
         assert_eq!(told(&mut watch, &rule, 10 * MINUTE + 30_000, &["a"]), ["a"]);
         assert_eq!(told(&mut watch, &rule, 12 * MINUTE, &[]), ["-a"]);
-        assert_eq!(watch.told(), 0);
+        assert_eq!((watch.told(), watch.problems(12 * MINUTE).count()), (0, 0));
     }
 
     #[test]

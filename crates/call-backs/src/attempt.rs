@@ -29,3 +29,10 @@ pub struct Attempt {
     /// The line is shown until then, in milliseconds since 1970.
     pub until_ms: u64,
 }
+
+impl Attempt {
+    /// True if the call did not succeed.
+    pub(super) fn has_failed(&self) -> bool {
+        !matches!(self.outcome.as_str(), "finished" | "kept")
+    }
+}

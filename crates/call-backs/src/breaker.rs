@@ -83,6 +83,16 @@ impl Breaker {
         self.open_until.is_some()
     }
 
+    /// True while a probe is under way.
+    pub(super) fn is_probed(&self) -> bool {
+        self.probed_since.is_some()
+    }
+
+    /// How many calls have failed since the last success.
+    pub(super) fn failures(&self) -> u32 {
+        self.failures
+    }
+
     /// Reports a successful call.
     pub(super) fn succeeded(&mut self) {
         *self = Self { is_proven: true, ..Self::default() };

@@ -1,5 +1,6 @@
 //! The state of each of a topic's destinations, and the decision whether one may be called now.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -105,6 +106,41 @@ pub(super) enum NotPermitted {
     Full(Duration),
 }
 
+/// The destinations of a topic, as this node knows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DestinationsSeen {
+    /// How many it remembers.
+    pub known: usize,
+    /// Some of them, those with the most failures first.
+    pub worst: Vec<DestinationSeen>,
+}
+
+/// A destination of a topic, as this node knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DestinationSeen {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// Whether it is called.
+    pub state: DestinationState,
+    /// Calls that have failed since the last success.
+    pub failures: u32,
+    /// Calls under way.
+    pub calls: u32,
+}
+
+/// Whether a destination is called now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DestinationState {
+    /// Its breaker is closed: calls succeed.
+    Closed,
+    /// Its breaker is open for this time: there are no calls.
+    Open(Duration),
+    /// A probe is under way.
+    Probing,
+    /// The next call will be a probe.
+    Unproven,
+}
+
 impl Destinations {
     pub(super) fn new(concurrency: u32, per_second_max: Option<u32>, bodies: Bodies) -> Self {
         let unproven = Arc::new(Semaphore::new(UNPROVEN_MAX as usize));
@@ -189,6 +225,25 @@ impl Destinations {
         self.remembered().by_origin.values().filter(|entry| is_open(&entry.known)).count()
     }
 
+    /// Its destinations, at most this many of them.
+    pub(super) fn seen(&self, most: usize) -> DestinationsSeen {
+        let (now, remembered) = (Instant::now(), self.remembered());
+        let known = remembered.by_origin.iter();
+        let mut all: Vec<_> =
+            known.map(|(origin, entry)| (entry.known.state().breaker.failures(), origin, entry)).collect();
+        all.sort_by_key(|(failures, ..)| Reverse(*failures));
+        let worst = all.iter().take(most).map(|(failures, origin, entry)| {
+            let state = entry.known.state();
+            DestinationSeen {
+                origin: origin.to_string(),
+                state: state.seen(now),
+                failures: *failures,
+                calls: state.calls,
+            }
+        });
+        DestinationsSeen { known: all.len(), worst: worst.collect() }
+    }
+
     /// The destination, remembered from now on. `None` if there is no room for one more.
     fn wanted(&self, origin: &Origin) -> Option<Arc<Known>> {
         let mut remembered = self.remembered();
@@ -261,6 +316,15 @@ impl Known {
 }
 
 impl State {
+    fn seen(&self, now: Instant) -> DestinationState {
+        match self.breaker.open_for(now) {
+            _ if self.breaker.is_proven() => DestinationState::Closed,
+            Some(left) => DestinationState::Open(left),
+            None if self.breaker.is_probed() => DestinationState::Probing,
+            None => DestinationState::Unproven,
+        }
+    }
+
     fn full(&mut self, pause: Duration) -> NotPermitted {
         self.full_until = Some(Instant::now() + pause);
         self.is_cramped = true;
@@ -343,6 +407,34 @@ mod tests {
         assert!(other.ended(Health::Absent, None).is_some());
         assert_eq!((destinations.open(), destinations.rests_until(&origin("b")).is_some()), (1, true));
         assert!(matches!(destinations.pass(&origin("b"), 0, &room), Err(NotPermitted::Open(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_fail_are_seen_first() {
+        let (room, destinations) = new(2, None);
+        let call = |host| destinations.pass(&origin(host), 0, &room).expect("a call");
+        call("a").ended(Health::Well, None);
+        let _under_way = [call("a"), call("b")];
+        call("c").ended(Health::Absent, None);
+        let seen = |host: &str, state, failures, calls| DestinationSeen {
+            origin: format!("http://{host}"),
+            state,
+            failures,
+            calls,
+        };
+        let open = DestinationState::Open(Duration::from_secs(1));
+        let mut worst = vec![
+            seen("c", open, 1, 0),
+            seen("a", DestinationState::Closed, 0, 1),
+            seen("b", DestinationState::Probing, 0, 1),
+        ];
+        assert_eq!(destinations.seen(9), DestinationsSeen { known: 3, worst: worst.clone() });
+        tokio::time::advance(Duration::from_secs(1)).await;
+        worst.truncate(1);
+        for one in &mut worst {
+            one.state = DestinationState::Unproven;
+        }
+        assert_eq!(destinations.seen(1), DestinationsSeen { known: 3, worst });
     }
 
     #[tokio::test(start_paused = true)]

@@ -56,6 +56,7 @@ use self::client::Client;
 pub use self::counts::Counted;
 use self::counts::Counts;
 use self::destination::Destination;
+pub use self::destinations::{DestinationSeen, DestinationState, DestinationsSeen};
 pub use self::hook::{Hook, HookError, Hooks, PostError};
 use self::log::Log;
 use self::secrets::Secrets;
@@ -66,7 +67,7 @@ use self::topic::{Topic, no_secrets};
 use adjourn_server::config::{CallBackConfig, Config};
 use adjourn_server::{CalledBack, Local, Running, wall};
 use adjourn_transport::tls::TlsError;
-use adjourn_types::{Access, CallBack, JobId, TopicName};
+use adjourn_types::{Access, CallBack, JobId, Right, TopicName};
 
 /// The settings of topics are checked this often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -278,12 +279,30 @@ impl CallBacks {
     ///
     /// If the log cannot be read.
     pub async fn attempts(&self, job: JobId) -> io::Result<Vec<Attempt>> {
+        self.look(move |log| log.attempts(job)).await
+    }
+
+    /// The last attempts of this node that failed, of topics that this access may read, the newest first: at most `most`
+    /// of those at the end of the log.
+    ///
+    /// # Errors
+    ///
+    /// If the log cannot be read.
+    pub async fn last_failed(&self, most: usize, access: Arc<Access>) -> io::Result<Vec<Attempt>> {
+        self.look(move |log| log.last_failed(most, |topic| access.has(Right::Read, topic))).await
+    }
+
+    /// Reads the log on a thread that may wait for the disk.
+    async fn look<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Log) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
         // The semaphore is never closed.
         let place = Arc::clone(&self.shared.looks).acquire_owned().await;
         let shared = Arc::clone(&self.shared);
         let read = spawn_blocking(move || {
             let _place = place;
-            shared.log.attempts(job)
+            read(&shared.log)
         });
         read.await.map_err(io::Error::other)?
     }
@@ -347,6 +366,13 @@ impl CallBacks {
             lines_left_out: self.shared.log.left_out(),
             topics: open.collect(),
         }
+    }
+
+    /// The destinations of a topic, at most `most` of them, as this node knows them: only the leader calls. `None` if the
+    /// topic has no call-backs, or they are paused.
+    pub fn destinations(&self, topic: &TopicName, most: usize) -> Option<DestinationsSeen> {
+        let topic = self.topics().get(topic).map(Arc::clone)?;
+        Some(topic.destinations.seen(most))
     }
 
     fn topics(&self) -> MutexGuard<'_, BTreeMap<TopicName, Arc<Topic>>> {

@@ -3,7 +3,8 @@
 //! A thread of its own writes it. Calls never wait for it: when it cannot keep up, lines are dropped and counted. Its files
 //! are [pieces](super::pieces) of the same size; nothing is synced, so the last lines may be missing after a crash.
 //!
-//! To read the attempts of a job, a caller asks that thread for the places of their lines, and reads only these.
+//! To read the attempts of a job, a caller asks that thread for the places of their lines, and reads only these. To see
+//! what failed last, it reads the end of the log.
 
 use std::io;
 use std::path::Path;
@@ -14,13 +15,15 @@ use std::thread;
 use tracing::warn;
 
 use super::attempt::Attempt;
-use super::pieces::{Found, Pieces};
+use super::pieces::{Found, PieceEnd, Pieces};
 use adjourn_types::{JobId, Millis};
 
 /// Lines that may wait to be written.
 const WAITING_MAX: usize = 8192;
 /// Most attempts that are returned for one job: the last ones.
 const SHOWN_MAX: usize = 1000;
+/// The last failed attempts are searched in this many bytes at the end of the log.
+const END_BYTES_MAX: u64 = 1 << 20;
 
 /// A handle of the log.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ enum Order {
     Write(Box<Attempt>),
     /// Find the lines of a job.
     Find(JobId, SyncSender<io::Result<Vec<Found>>>),
+    /// Find the end of the log.
+    Last(SyncSender<io::Result<Vec<PieceEnd>>>),
 }
 
 impl Log {
@@ -84,13 +89,38 @@ impl Log {
         Ok(attempts)
     }
 
+    /// The last attempts that failed, of topics that may be shown, the newest first: at most `most` of those at the end of
+    /// the log. Blocks on the disk.
+    pub(super) fn last_failed(
+        &self,
+        most: usize,
+        may_show: impl Fn(&str) -> bool,
+    ) -> io::Result<Vec<Attempt>> {
+        let now = (self.clock)();
+        let is_shown = |one: &Attempt| one.has_failed() && one.until_ms > now.0 && may_show(&one.topic);
+        let mut failed = Vec::new();
+        for end in self.ask(Order::Last)? {
+            let text = end.read()?;
+            let lines = text.split(|byte| *byte == b'\n');
+            failed.extend(lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(is_shown));
+        }
+        failed.sort_by(|one, other| (&other.at, other.attempt).cmp(&(&one.at, one.attempt)));
+        failed.dedup();
+        failed.truncate(most);
+        Ok(failed)
+    }
+
     /// The places of a job's lines.
     fn find(&self, job: JobId) -> io::Result<Vec<Found>> {
+        self.ask(|asker| Order::Find(job, asker))
+    }
+
+    fn ask<T>(&self, order: impl FnOnce(SyncSender<io::Result<Vec<T>>>) -> Order) -> io::Result<Vec<T>> {
         let Some(writer) = &self.writer else { return Ok(Vec::new()) };
         let (asker, answer) = sync_channel(1);
         // The writer may be gone.
         let gone = || io::Error::other("the log of attempts is closed");
-        writer.send(Order::Find(job, asker)).map_err(|_| gone())?;
+        writer.send(order(asker)).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?
     }
 }
@@ -118,6 +148,7 @@ fn run(mut pieces: Pieces, orders: &Receiver<Order>) {
                 }
                 // An asker that has given up needs no answer.
                 Order::Find(job, asker) => drop(asker.send(pieces.find(job))),
+                Order::Last(asker) => drop(asker.send(pieces.last(END_BYTES_MAX))),
             }
             next = orders.try_recv().ok();
         }
@@ -198,6 +229,29 @@ pub(super) mod tests {
             assert_eq!(log.find(JobId(42)).expect("found").len(), expected.len(), "it reads no others");
         }
         assert!(files(folder.path()).len() > 1);
+    }
+
+    #[test]
+    fn the_last_failures_are_at_the_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = open(folder.path(), 64 << 20);
+        for number in 1..=9_000 {
+            log.write(attempt(if number % 2 == 0 { "orders" } else { "mails" }, 7, number));
+            if number % 100 == 0 {
+                let outcome = "finished".to_owned();
+                log.write(Attempt { outcome, ..attempt("orders", 7, number + 1) });
+                // It waits for the writer.
+                assert!(numbers(&log, 8).is_empty());
+            }
+        }
+        let failed = |most: usize| {
+            let failed = log.last_failed(most, |topic| topic == "orders").expect("read");
+            failed.iter().map(|attempt| attempt.attempt).collect::<Vec<u32>>()
+        };
+        assert_eq!(failed(3), [9_000, 8_998, 8_996]);
+        let all = failed(usize::MAX).len() as u64;
+        assert!((1_000..4_000).contains(&all), "{all}");
+        assert!(Log::none(|| Millis(0)).last_failed(9, |_| true).expect("nothing").is_empty());
     }
 
     #[test]

@@ -67,6 +67,14 @@ pub(super) struct Found {
     line: Line,
 }
 
+/// The end of a piece.
+#[derive(Debug)]
+pub(super) struct PieceEnd {
+    file: Arc<File>,
+    at: u64,
+    bytes: u64,
+}
+
 /// The fields of a line that decide whether it is kept.
 #[derive(Deserialize)]
 struct Told {
@@ -84,6 +92,15 @@ impl Found {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl PieceEnd {
+    /// Its bytes. They may begin in the middle of a line.
+    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(self.bytes).map_err(io::Error::other)?];
+        self.file.read_exact_at(&mut bytes, self.at)?;
+        Ok(bytes)
     }
 }
 
@@ -155,6 +172,18 @@ impl Pieces {
             found.extend(lines.map(|line| Found { file: Arc::clone(&piece.file), line: *line }));
         }
         Ok(found)
+    }
+
+    /// The last bytes of the log, at most this many.
+    pub(super) fn last(&mut self, bytes_max: u64) -> io::Result<Vec<PieceEnd>> {
+        self.flush()?;
+        let mut left = bytes_max;
+        let ends = self.kept.iter().rev().map(|piece| {
+            let bytes = piece.bytes.min(left);
+            left -= bytes;
+            PieceEnd { file: Arc::clone(&piece.file), at: piece.bytes - bytes, bytes }
+        });
+        Ok(ends.filter(|end| end.bytes > 0).collect())
     }
 
     pub(super) fn write(&mut self, attempt: &Attempt) -> io::Result<()> {

@@ -32,7 +32,7 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// The state that all requests share.
 #[derive(Clone, Debug)]
-pub(crate) struct HttpState {
+pub struct HttpState {
     local: Local,
     call_backs: CallBacks,
     alerts: Alerts,
@@ -66,30 +66,35 @@ impl HttpState {
     }
 
     /// Authenticates a caller by its secret. One without a secret may act as a token.
-    fn admit(&self, secret: &[u8], from: &str) -> Result<AdmittedClient, ErrorReply> {
-        match self.acts_as.as_ref().filter(|_| secret.is_empty()) {
+    ///
+    /// # Errors
+    ///
+    /// As [`Local::admit`].
+    pub fn admit(&self, secret: &[u8], from: &str) -> Result<Arc<AdmittedClient>, ErrorReply> {
+        let client = match self.acts_as.as_ref().filter(|_| secret.is_empty()) {
             Some(token) => self.local.admit_as(token),
             None => self.local.admit(secret, from),
-        }
+        };
+        client.map(Arc::new)
     }
 
     /// The sessions with the queue.
-    pub(crate) fn local(&self) -> &Local {
+    pub fn local(&self) -> &Local {
         &self.local
     }
 
     /// The call-backs of this node.
-    pub(crate) fn call_backs(&self) -> &CallBacks {
+    pub fn call_backs(&self) -> &CallBacks {
         &self.call_backs
     }
 
     /// The alerts of this node.
-    pub(crate) fn alerts(&self) -> &Alerts {
+    pub fn alerts(&self) -> &Alerts {
         &self.alerts
     }
 
     /// The zone data of this node.
-    pub(crate) fn zones(&self) -> &ZoneData {
+    pub fn zones(&self) -> &ZoneData {
         &self.zones
     }
 
@@ -101,7 +106,7 @@ impl HttpState {
 
 /// The caller of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
+pub struct Caller {
     state: HttpState,
     client: Arc<AdmittedClient>,
     connection: Arc<HttpConnection>,
@@ -118,10 +123,7 @@ where
         let state = HttpState::from_ref(state);
         let connection = connection(&parts.extensions)?;
         let secret = secret(&parts.headers);
-        let client = connection.admit(secret, |from| state.admit(secret, from))?;
-        let caller = Self { state, client, connection };
-        caller.wait_for_turn().await;
-        Ok(caller)
+        Ok(Self::showing(&connection, &state, secret, |from| state.admit(secret, from)).await?)
     }
 }
 
@@ -148,6 +150,24 @@ impl Caller {
         Ok(Self { state: state.clone(), client, connection: Arc::clone(connection) })
     }
 
+    /// A caller that shows something else than a secret, such as the cookie of a session: `search` finds the client that it
+    /// stands for. It is called only if the last caller of this connection showed something else, or its token has ended.
+    ///
+    /// # Errors
+    ///
+    /// If it stands for no client, or the server is full.
+    pub async fn showing(
+        connection: &Arc<HttpConnection>,
+        state: &HttpState,
+        shown: &[u8],
+        search: impl FnOnce(&str) -> Result<Arc<AdmittedClient>, ErrorReply>,
+    ) -> Result<Self, ErrorReply> {
+        let client = connection.admit(shown, search)?;
+        let caller = Self { state: state.clone(), client, connection: Arc::clone(connection) };
+        caller.wait_for_turn().await;
+        Ok(caller)
+    }
+
     /// Waits until its token's rate limit allows one more request.
     pub(crate) async fn wait_for_turn(&self) {
         while let Err(wait) = self.client.room(1) {
@@ -157,7 +177,7 @@ impl Caller {
     }
 
     /// The state that all requests share.
-    pub(crate) fn state(&self) -> &HttpState {
+    pub fn state(&self) -> &HttpState {
         &self.state
     }
 
@@ -167,7 +187,7 @@ impl Caller {
     }
 
     /// The rights of the caller.
-    pub(crate) fn access(&self) -> Arc<Access> {
+    pub fn access(&self) -> Arc<Access> {
         self.client.access()
     }
 
@@ -176,7 +196,7 @@ impl Caller {
     /// # Errors
     ///
     /// If it has that right to no topic.
-    pub(crate) fn with_right(&self, right: Right, needs: &str) -> Result<Arc<Access>, Problem> {
+    pub fn with_right(&self, right: Right, needs: &str) -> Result<Arc<Access>, Problem> {
         let access = self.access();
         if access.has_somewhere(right) {
             return Ok(access);
@@ -196,7 +216,7 @@ impl Caller {
     }
 
     /// The largest body that it may push, in bytes.
-    pub(crate) fn body_bytes_max(&self) -> usize {
+    pub fn body_bytes_max(&self) -> usize {
         self.state.body_bytes_max.min(self.client.access().body_bytes_max)
     }
 
@@ -205,7 +225,7 @@ impl Caller {
     /// # Errors
     ///
     /// If it is too large or not valid.
-    pub(crate) fn check(&self, request: &Request) -> Result<(), Problem> {
+    pub fn check(&self, request: &Request) -> Result<(), Problem> {
         Ok(request.validate(self.body_bytes_max())?)
     }
 
@@ -214,7 +234,7 @@ impl Caller {
     /// # Errors
     ///
     /// What the queue says.
-    pub(crate) async fn ask<T>(&self, request: Request) -> Result<T, Problem>
+    pub async fn ask<T>(&self, request: Request) -> Result<T, Problem>
     where
         T: TryFrom<Response, Error = Response>,
     {

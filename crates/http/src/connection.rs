@@ -13,7 +13,7 @@ use adjourn_types::Access;
 
 /// One connection, and the token of its last request.
 #[derive(Debug)]
-pub(crate) struct HttpConnection {
+pub struct HttpConnection {
     from: Arc<str>,
     progress: Arc<Progress>,
     held: Mutex<ConnectionState>,
@@ -77,7 +77,7 @@ impl HttpConnection {
     }
 
     /// The address of the caller.
-    pub(super) fn address(&self) -> &Arc<str> {
+    pub fn address(&self) -> &Arc<str> {
         &self.from
     }
 
@@ -95,7 +95,7 @@ impl HttpConnection {
     pub(super) fn admit(
         &self,
         secret: &[u8],
-        search: impl FnOnce(&str) -> Result<AdmittedClient, ErrorReply>,
+        search: impl FnOnce(&str) -> Result<Arc<AdmittedClient>, ErrorReply>,
     ) -> Result<Arc<AdmittedClient>, ErrorReply> {
         let mut held = self.lock();
         if let Some((before, client)) = &held.shown
@@ -106,7 +106,7 @@ impl HttpConnection {
         }
         // The connection no longer counts as one of the token before.
         held.shown = None;
-        let client = Arc::new(search(&self.from)?);
+        let client = search(&self.from)?;
         if !held.hold.let_in() {
             let message =
                 "the server has as many connections as it may have: try again, or raise connections_max";
@@ -123,7 +123,7 @@ impl HttpConnection {
 /// # Errors
 ///
 /// If it has none.
-pub(crate) fn connection(extensions: &Extensions) -> Result<Arc<HttpConnection>, Problem> {
+pub fn connection(extensions: &Extensions) -> Result<Arc<HttpConnection>, Problem> {
     let connection = extensions.get::<Arc<HttpConnection>>().cloned();
     connection.ok_or_else(|| Problem::malformed("the request came over no connection"))
 }

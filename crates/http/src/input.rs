@@ -26,7 +26,7 @@ use super::wording;
 use adjourn_protocol::ErrorCode;
 
 /// The maximum length of a body that is not a push, in bytes.
-pub(crate) const SMALL_BYTES_MAX: usize = 256 << 10;
+pub const SMALL_BYTES_MAX: usize = 256 << 10;
 /// The beginning of a body is not charged to the memory account, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
 /// A body takes memory twice: as text, and parsed.
@@ -44,19 +44,19 @@ pub(crate) struct MaybeJson<T>(pub T);
 pub(crate) struct QueryOf<T>(pub T);
 
 /// The parameters of a query, or other values that come as text: each name with its values.
-#[derive(Default)]
-pub(crate) struct Pairs(BTreeMap<String, Vec<String>>);
+#[derive(Clone, Debug, Default)]
+pub struct Pairs(BTreeMap<String, Vec<String>>);
 
 /// The only variable part of a path.
-pub(crate) struct Part<T>(pub T);
+pub struct Part<T>(pub T);
 
 /// A number in a path.
-pub(crate) struct Number(pub u64);
+pub struct Number(pub u64);
 
 /// Not a number.
 #[derive(Debug, thiserror::Error)]
 #[error("expected a whole number from 0 to {}", u64::MAX)]
-pub(crate) struct NumberError;
+pub struct NumberError;
 
 impl FromStr for Number {
     type Err = NumberError;
@@ -67,7 +67,7 @@ impl FromStr for Number {
 }
 
 /// The two variable parts of a path.
-pub(crate) struct Parts2<T, U>(pub T, pub U);
+pub struct Parts2<T, U>(pub T, pub U);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
@@ -102,7 +102,7 @@ async fn json_text(request: Request) -> Result<Option<Bytes>, Problem> {
 
 impl Pairs {
     /// The parameters of a query.
-    pub(crate) fn of_query(query: &str) -> Self {
+    pub fn of_query(query: &str) -> Self {
         let mut pairs = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             pairs.add(name.into_owned(), value.into_owned());
@@ -111,13 +111,33 @@ impl Pairs {
     }
 
     /// Adds a value.
-    pub(crate) fn add(&mut self, name: String, value: String) {
+    pub fn add(&mut self, name: String, value: String) {
         self.0.entry(name).or_default().push(value);
     }
 
     /// True if there is a value of this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
+    }
+
+    /// The first value of this name; empty if there is none.
+    pub fn first(&self, name: &str) -> &str {
+        self.0.get(name).and_then(|values| values.first()).map_or("", String::as_str)
+    }
+
+    /// The values of this name.
+    pub fn all(&self, name: &str) -> &[String] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Drops values that are empty, as a form sends them for fields that were not filled in.
+    #[must_use]
+    pub fn filled(mut self) -> Self {
+        self.0.retain(|_, values| {
+            values.retain(|value| !value.is_empty());
+            !values.is_empty()
+        });
+        self
     }
 
     /// The names, each once.
@@ -126,7 +146,8 @@ impl Pairs {
     }
 
     /// Takes out the values of these names.
-    pub(crate) fn split(&mut self, names: &[&str]) -> Self {
+    #[must_use]
+    pub fn split(&mut self, names: &[&str]) -> Self {
         Self(names.iter().filter_map(|name| self.0.remove_entry(*name)).collect())
     }
 
@@ -135,10 +156,7 @@ impl Pairs {
     /// # Errors
     ///
     /// If a value is not valid, or its name is not known. `place` makes the place of a name.
-    pub(crate) fn read<'de, T: Deserialize<'de>>(
-        self,
-        place: impl Fn(String) -> Place,
-    ) -> Result<T, Problem> {
+    pub fn read<'de, T: Deserialize<'de>>(self, place: impl Fn(String) -> Place) -> Result<T, Problem> {
         let pairs = self.0.into_iter().map(|(name, values)| (name, QueryValue::new(values)));
         let source = MapDeserializer::<_, serde::de::value::Error>::new(pairs);
         serde_path_to_error::deserialize(source).map_err(|error| {
@@ -231,11 +249,7 @@ pub(crate) async fn no_body(mut body: Body) -> Result<(), Problem> {
 /// # Errors
 ///
 /// If it is larger, late or incomplete, or there is no memory for it.
-pub(crate) async fn read(
-    body: Body,
-    bytes_max: usize,
-    connection: &HttpConnection,
-) -> Result<Bytes, Problem> {
+pub async fn read(body: Body, bytes_max: usize, connection: &HttpConnection) -> Result<Bytes, Problem> {
     let too_large = || {
         let message = format!("the request's body has more than {bytes_max} bytes: send less at once");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::TooLarge, message)
@@ -369,7 +383,7 @@ pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// The content type in lower case, without parameters.
-pub(crate) fn media_type(headers: &HeaderMap) -> String {
+pub fn media_type(headers: &HeaderMap) -> String {
     let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok());
     adjourn_json::media_type(said.unwrap_or_default())
 }

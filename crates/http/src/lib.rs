@@ -30,26 +30,38 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
+use axum::response::Redirect;
 use jiff::tz::TimeZone;
 use tracing::{info, warn};
 
-use self::caller::HttpState;
+pub use self::api::{
+    Backfilled, FilterJson, Selected, backfill, edit, excludes_some, new_job, push, schedule, select,
+};
+pub use self::caller::{Caller, HttpState};
+pub use self::connection::{HttpConnection, connection};
 use self::declared::Declared;
 pub use self::dialects::escaped_topic;
 use self::dialects::{ouqiang, php_delayqueue, youzan};
 pub use self::document::openapi;
+pub use self::input::{Number, Pairs, Part, Parts2, SMALL_BYTES_MAX, media_type, read};
 use self::listener::Site;
-use self::problem::Problem;
+pub use self::problem::{Place, Problem};
 use adjourn_alerts::Alerts;
 use adjourn_call_backs::CallBacks;
 use adjourn_protocol::ErrorCode;
 use adjourn_server::config::Config;
 use adjourn_server::{Port, Running, ServerError};
 
+/// The path below which the console has its pages.
+pub const CONSOLE: &str = "/console";
+
 /// The ports for HTTP, bound but not listened on yet.
 #[derive(Debug)]
 pub struct Http {
     api: Option<Port>,
+    console: Option<Port>,
+    /// Whether the port of the API has the console, too.
+    is_console_on_api: bool,
     ouqiang: Option<Port>,
     youzan: Option<Port>,
     php_delayqueue: Option<(Port, TimeZone)>,
@@ -74,6 +86,11 @@ impl Http {
             Some(address) => Some(Port::reserve(config, "http_listen", address).await?),
             None => None,
         };
+        let console = match &config.console.listen {
+            Some(address) => Some(Port::reserve(config, "console_listen", address).await?),
+            None => None,
+        };
+        let is_console_on_api = config.console.is_at_http;
         let ouqiang = dialect(config, "ouqiang_listen", config.ouqiang_listen.as_deref()).await?;
         let youzan = dialect(config, "youzan_listen", config.youzan_listen.as_deref()).await?;
         let php_delayqueue = match &config.php_delayqueue_listen {
@@ -90,13 +107,29 @@ impl Http {
         let cors_origins = config.http_cors_origins.clone();
         let keep_alive = Duration::from_millis(config.http_keep_alive_ms);
         let dialects_token = config.dialects_token.clone();
-        Ok(Self { api, ouqiang, youzan, php_delayqueue, hosts, cors_origins, keep_alive, dialects_token })
+        Ok(Self {
+            api,
+            console,
+            is_console_on_api,
+            ouqiang,
+            youzan,
+            php_delayqueue,
+            hosts,
+            cors_origins,
+            keep_alive,
+            dialects_token,
+        })
     }
 
     /// All addresses.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        let all =
-            [self.address(), self.ouqiang_address(), self.youzan_address(), self.php_delayqueue_address()];
+        let all = [
+            self.address(),
+            self.console_listen(),
+            self.ouqiang_address(),
+            self.youzan_address(),
+            self.php_delayqueue_address(),
+        ];
         all.into_iter().flatten().collect()
     }
 
@@ -120,12 +153,29 @@ impl Http {
         self.api.as_ref().map(|port| port.address)
     }
 
-    /// Serves all ports until the server stops.
+    /// The address of the console, if it has one.
+    pub fn console_address(&self) -> Option<SocketAddr> {
+        self.console_listen().or_else(|| self.address().filter(|_| self.is_console_on_api))
+    }
+
+    /// The address of the console's own port.
+    pub fn console_listen(&self) -> Option<SocketAddr> {
+        self.console.as_ref().map(|port| port.address)
+    }
+
+    /// Serves all ports until the server stops. `console` makes the console's pages, with all of their paths below [`CONSOLE`].
     ///
     /// # Errors
     ///
     /// If the system does not let the server listen on a port.
-    pub fn serve(self, running: &Running, call_backs: CallBacks, alerts: Alerts) -> Result<(), ServerError> {
+    pub fn serve(
+        self,
+        running: &Running,
+        call_backs: CallBacks,
+        alerts: Alerts,
+        console: impl FnOnce(HttpState) -> Router,
+    ) -> Result<(), ServerError> {
+        let has_console = self.console_address().is_some();
         let local = running.local();
         let state = HttpState::new(local.clone(), call_backs, alerts);
         let need_no_token = local.is_open();
@@ -144,11 +194,16 @@ impl Http {
             let hosts = (is_open && !local.has_tls()).then(|| Arc::clone(&self.hosts));
             Site::new(router, &local, hosts, self.keep_alive)
         };
-        let api = site(router(state), need_no_token).with_origins(&self.cors_origins);
+        let pages = if has_console { console(state.clone()) } else { Router::new() };
+        let api = router(state);
+        let api = if self.is_console_on_api { api.merge(pages.clone()) } else { api };
+        let api = site(api, need_no_token).with_origins(&self.cors_origins);
+        let console = site(pages.fallback(to_console), need_no_token);
         let ouqiang = site(ouqiang::router(older.clone()), older_need_none).refusing(ouqiang::refusal);
         let youzan = site(youzan::router(older), older_need_none).refusing(youzan::refusal);
         let sites = [
             (self.api, api, "listening for HTTP"),
+            (self.console, console, "listening for the console"),
             (self.ouqiang, ouqiang, "listening for callers of ouqiang/delay-queue"),
             (self.youzan, youzan, "listening for callers of Youzan's queue"),
         ];
@@ -182,6 +237,11 @@ fn router(state: HttpState) -> Router {
     let (router, document) = document::routes().split_for_parts();
     let declared = from_fn_with_state(Arc::new(Declared::of(&document)), declared::check);
     router.route_layer(declared).fallback(no_route).method_not_allowed_fallback(no_method).with_state(state)
+}
+
+/// The port of the console has nothing else.
+async fn to_console() -> Redirect {
+    Redirect::to(CONSOLE)
 }
 
 async fn no_route(uri: Uri) -> Problem {

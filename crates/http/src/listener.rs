@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONNECTION, HOST, ORIGIN, TRANSFER_ENCODING};
-use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 use tracing::debug;
 
+use super::CONSOLE;
 use super::connection::HttpConnection;
 use super::cors::{Origins, preflight};
 use super::memory;
@@ -35,7 +36,10 @@ pub(super) const TAKES_WITHIN: Duration = Duration::from_secs(30);
 const KEEP_ALIVE: &str = "keep-alive";
 /// The header with which a browser states the site of a request. Other programs do not send it.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
-/// The headers of every answer for browsers: other sites may not use it, and it is not an active page.
+/// The headers that tell whether a person followed a link, or a page asked by itself.
+const SEC_FETCH_MODE: &str = "sec-fetch-mode";
+const SEC_FETCH_DEST: &str = "sec-fetch-dest";
+/// The headers of an answer for browsers, unless it has others: other sites may not use it, and it is not an active page.
 const FOR_BROWSERS: [(&str, &str); 3] = [
     ("x-content-type-options", "nosniff"),
     (
@@ -132,7 +136,7 @@ impl Site {
         let origins = self.origins.clone();
         let origin = origins.of(request.headers());
         let preflight = origin.and_then(|_| preflight(&request));
-        let response = match (self.check(request.headers(), origin.is_some()), preflight) {
+        let response = match (self.check(&request, origin.is_some()), preflight) {
             (Ok(()), Some(response)) => response,
             (Ok(()), None) => match self.router.call(request.map(Body::new)).await {
                 Ok(response) => with_methods(response, &method),
@@ -154,7 +158,7 @@ impl Site {
             headers.insert(KEEP_ALIVE, timeout);
         }
         for (name, value) in FOR_BROWSERS {
-            headers.insert(name, HeaderValue::from_static(value));
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
         }
         origins.admit(origin, headers);
         connection.progress().answer(idle_max);
@@ -163,7 +167,8 @@ impl Site {
 
     /// Refuses requests that no honest client sends: with two hosts, or sent by a browser for a page of another site.
     /// A page of an origin that is allowed may ask all the same.
-    fn check(&self, headers: &HeaderMap, is_allowed: bool) -> Result<(), Problem> {
+    fn check<B>(&self, request: &Request<B>, is_allowed: bool) -> Result<(), Problem> {
+        let headers = request.headers();
         if headers.get_all(HOST).iter().count() > 1 {
             return Err(Problem::malformed("a request has one host"));
         }
@@ -172,8 +177,13 @@ impl Site {
         let is_own = |origin: &str| {
             origin.to_ascii_lowercase().split_once("://").is_some_and(|(_, site)| site == host)
         };
+        // A link to the console that a person follows: the page that has it never sees the answer.
+        let is_link = request.uri().path().starts_with(CONSOLE)
+            && request.method().is_safe()
+            && text(SEC_FETCH_MODE) == Some("navigate")
+            && text(SEC_FETCH_DEST) == Some("document");
         let is_of_another_site = text(ORIGIN.as_str()).is_some_and(|origin| !is_own(origin))
-            || text(SEC_FETCH_SITE).is_some_and(|site| !["same-origin", "none"].contains(&site));
+            || text(SEC_FETCH_SITE).is_some_and(|site| !is_link && !["same-origin", "none"].contains(&site));
         if is_of_another_site && !is_allowed {
             let message = "pages of other sites may not ask this server: use a program that is no browser; for the JSON API, \
                            http_cors_origins may name the origin of the page";

@@ -18,7 +18,7 @@ const NO_LEADER_RETRY_MS: u32 = 500;
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub struct Problem {
     status: StatusCode,
     error: ErrorReply,
     /// The field that is wrong, and what is wrong with it.
@@ -29,7 +29,7 @@ pub(crate) struct Problem {
 
 /// Where a value stands in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// In the body: a JSON pointer.
     Pointer(String),
     /// In the query.
@@ -103,22 +103,22 @@ pub(crate) fn schema_applied() -> RefOr<Schema> {
 
 impl Problem {
     /// A problem that does not come from the queue.
-    pub(crate) fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
         Self { status, error: ErrorReply::new(code, message), field: None, job: None }
     }
 
     /// True if this is its code.
-    pub(crate) fn is(&self, code: ErrorCode) -> bool {
+    pub fn is(&self, code: ErrorCode) -> bool {
         self.error.code == code
     }
 
     /// A request that is not valid.
-    pub(crate) fn malformed(message: impl Into<String>) -> Self {
+    pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, ErrorCode::Malformed, message)
     }
 
     /// A request with a field that is not valid.
-    pub(crate) fn at(place: Place, detail: impl Into<String>) -> Self {
+    pub fn at(place: Place, detail: impl Into<String>) -> Self {
         let (place, mut detail) = (place.shortened(), detail.into());
         shorten(&mut detail);
         Self { field: Some(Box::new((place, detail))), ..Self::malformed("") }
@@ -145,7 +145,8 @@ impl Problem {
     }
 
     /// The same problem of a field that came elsewhere than in the body: `place` makes the place of its name.
-    pub(crate) fn elsewhere(self, place: impl Fn(String) -> Place) -> Self {
+    #[must_use]
+    pub fn elsewhere(self, place: impl Fn(String) -> Place) -> Self {
         let field = self.field.map(|field| match *field {
             (Place::Pointer(pointer), detail) => {
                 Box::new((place(pointer.trim_start_matches('/').to_owned()), detail))
@@ -165,17 +166,27 @@ impl Problem {
         Self { job, ..self }
     }
 
+    /// Its HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What is wrong, and what to do: one sentence for a person. It begins with the field that is wrong, if one is.
+    pub fn detail(&self) -> String {
+        match self.field.as_deref() {
+            Some((place, detail)) => format!("{place}: {detail}"),
+            None => self.error.message.clone(),
+        }
+    }
+
     /// The serialized form.
     pub(crate) fn json(&self) -> ProblemJson {
-        let ErrorReply { code, applied, retry_after_ms, message, .. } = &self.error;
+        let ErrorReply { code, applied, retry_after_ms, .. } = &self.error;
         ProblemJson {
             kind: format!("urn:adjourn:{code}"),
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),
-            detail: match self.field.as_deref() {
-                Some((place, detail)) => format!("{place}: {detail}"),
-                None => message.clone(),
-            },
+            detail: self.detail(),
             code: code.name(),
             retryable: self.error.retryable(),
             applied: match applied {
@@ -257,6 +268,8 @@ impl IntoResponse for Problem {
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        // The console shows it as a page.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -81,6 +81,7 @@ use start::{Opened, Origin, Recovered};
 use threads::Threads;
 use tokens::{TokenError, Tokens};
 use unauthenticated::Addresses;
+pub use unauthenticated::network;
 
 /// Why a server cannot start, or had to end.
 #[derive(Debug, thiserror::Error)]

@@ -174,7 +174,7 @@ impl Drop for Counted {
 }
 
 /// The range of addresses that one party can have for free: of IPv6, a network of 64 bits.
-pub(super) fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
         address @ IpAddr::V4(_) => address,

@@ -82,6 +82,35 @@ pub(super) async fn backfill(
     let missing = |field| Problem::at_pointer(field, "give this time: a backfill has a beginning and an end");
     let from = either_time("from", json.from.as_ref(), json.from_ms)?.ok_or_else(|| missing("/from"))?;
     let to = either_time("to", json.to.as_ref(), json.to_ms)?.ok_or_else(|| missing("/to"))?;
+    let is_dry_run = json.dry_run.unwrap_or_default();
+    let Backfilled { instants, filled, next } = fill(&caller, &topic, &name, (from, to), is_dry_run).await?;
+    let Filled { pushed, kept, refused } = filled;
+    ok(&BackfilledJson { instants, pushed, kept, refused, next: next.map(time_text) })
+}
+
+/// The outcome of a backfill.
+#[derive(Clone, Copy, Debug)]
+pub struct Backfilled {
+    /// Instants of the schedule in that time.
+    pub instants: u64,
+    /// What became of them.
+    pub filled: Filled,
+    /// Set if it came upon an error: the first instant that was not filled.
+    pub next: Option<Millis>,
+}
+
+/// Pushes the jobs of a time, or counts them.
+///
+/// # Errors
+///
+/// If the time is not past, or the schedule cannot be filled.
+pub(super) async fn fill(
+    caller: &Caller,
+    topic: &TopicName,
+    name: &str,
+    (from, to): (Millis, Millis),
+    is_dry_run: bool,
+) -> Result<Backfilled, Problem> {
     let now: Millis = caller.ask(Asked::Ping).await?;
     if from > to || to > now {
         let detail = if to > now {
@@ -91,7 +120,7 @@ pub(super) async fn backfill(
         };
         return Err(Problem::at_pointer("/to", detail));
     }
-    let asked = Asked::ScheduleShow { topic: topic.clone(), name: name.clone() };
+    let asked = Asked::ScheduleShow { topic: topic.clone(), name: name.to_owned() };
     let report: ScheduleReport = caller.ask(asked).await?;
     if report.rules.key.is_some() {
         let detail =
@@ -107,18 +136,17 @@ pub(super) async fn backfill(
         Problem::at_pointer("/to", detail)
     })?;
     let (mut filled, mut next) = (Filled::default(), None);
-    let filling = if json.dry_run.unwrap_or_default() { &[] } else { &instants[..] };
-    for (first, jobs) in pushes(&report, &name, filling) {
-        match push_part(&caller, &topic, jobs, None).await {
+    let filling = if is_dry_run { &[] } else { &instants[..] };
+    for (first, jobs) in pushes(&report, name, filling) {
+        match push_part(caller, topic, jobs, None).await {
             Ok(results) => filled.count(&results),
             Err(problem) if filled == Filled::default() => return Err(problem),
             // What was pushed stays.
             Err(_) => {
-                next = Some(time_text(first));
+                next = Some(first);
                 break;
             }
         }
     }
-    let Filled { pushed, kept, refused } = filled;
-    ok(&BackfilledJson { instants: instants.len() as u64, pushed, kept, refused, next })
+    Ok(Backfilled { instants: instants.len() as u64, filled, next })
 }

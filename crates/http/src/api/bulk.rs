@@ -148,13 +148,32 @@ pub(super) fn conditions_or_all(has_conditions: bool, all: Option<bool>, some: &
 }
 
 /// True if a filter has a condition. All states that a job in the queue can have are none, with or without finished jobs.
-fn excludes_some(filter: &Filter) -> bool {
+pub fn excludes_some(filter: &Filter) -> bool {
     let excludes_a_state = States::ALL.iter().any(|state| !filter.states.contains(state));
     excludes_a_state || *filter != (Filter { states: filter.states, ..Filter::default() })
 }
 
-/// Counts the jobs that match, and those in a state that allows the change.
 async fn dry_run(caller: &Caller, change: &Change, filter: Filter) -> Answer {
+    let Selected { matched, changing: changed } = select(caller, change, filter).await?;
+    // Between the two counts jobs may have come.
+    ok(&BulkedJson { matched, changed, skipped: matched.saturating_sub(changed), cursor: None })
+}
+
+/// The jobs that a change is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Selected {
+    /// How many meet the conditions.
+    pub matched: u64,
+    /// How many of them are in a state that allows the change.
+    pub changing: u64,
+}
+
+/// Counts the jobs that a change is about.
+///
+/// # Errors
+///
+/// What the queue says.
+pub async fn select(caller: &Caller, change: &Change, filter: Filter) -> Result<Selected, Problem> {
     let allowed = match change {
         Change::Delete => States::WITH_FINISHED,
         Change::Kick => States::of([JobState::Buried]),
@@ -164,7 +183,7 @@ async fn dry_run(caller: &Caller, change: &Change, filter: Filter) -> Answer {
     };
     let changing = States::of(filter.states.iter().filter(|state| allowed.contains(*state)));
     let Counted(matched) = caller.ask(Request::Count(filter.clone())).await?;
-    let changed = if changing == filter.states {
+    let changing = if changing == filter.states {
         matched
     } else if changing.iter().next().is_none() {
         0
@@ -172,8 +191,7 @@ async fn dry_run(caller: &Caller, change: &Change, filter: Filter) -> Answer {
         let Counted(changed) = caller.ask(Request::Count(Filter { states: changing, ..filter })).await?;
         changed
     };
-    // Between the two counts jobs may have come.
-    ok(&BulkedJson { matched, changed, skipped: matched.saturating_sub(changed), cursor: None })
+    Ok(Selected { matched, changing })
 }
 
 impl BulkJson {

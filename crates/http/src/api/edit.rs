@@ -18,7 +18,7 @@ use super::new_job::NewJobJson;
 use super::push::bytes_max;
 use super::{Answer, version};
 use adjourn_json::ChangedJson;
-use adjourn_protocol::{Edit, JobRef, Request as Asked};
+use adjourn_protocol::{Edit, JobRef, NewJob, Request as Asked};
 use adjourn_types::{AttributeSet, JobId, Key, TopicName};
 
 /// The fields of a new job that no edit changes.
@@ -68,20 +68,43 @@ fn changes(job: JobRef, text: &[u8]) -> Result<Edit, Problem> {
     let given: BTreeMap<Cow<'_, str>, &RawValue> = input::of_json(text)?;
     let has_value = |name: &str| given.get(name).is_some_and(|value| value.get() != "null");
     let is_given = |name: &str| given.contains_key(name);
-    if let Some(name) = FIXED.into_iter().find(|name| is_given(name)) {
-        return Err(Problem::at_pointer(&format!("/{name}"), "an edit cannot change it: leave it out"));
-    }
+    refuse_fixed(is_given)?;
     let is_due = DUE.into_iter().any(has_value);
     if let Some(name) = DUE.into_iter().find(|name| is_given(name)).filter(|_| !is_due) {
         let detail = "every job has a due time: give another one, or leave it out";
         return Err(Problem::at_pointer(&format!("/{name}"), detail));
     }
-    let new = new.job()?;
     // Here `null` is a body, too.
     let has_body = is_given("body") || has_value("body_base64");
+    edit_of(job, new.job()?, has_body, is_given)
+}
+
+/// Refuses an edit of what never changes.
+///
+/// # Errors
+///
+/// If any of it is given.
+pub(super) fn refuse_fixed(is_given: impl Fn(&str) -> bool) -> Result<(), Problem> {
+    let fixed = FIXED.into_iter().find(|name| is_given(name));
+    fixed.map_or(Ok(()), |name| {
+        Err(Problem::at_pointer(&format!("/{name}"), "an edit cannot change it: leave it out"))
+    })
+}
+
+/// The edit of what is given of `new`.
+///
+/// # Errors
+///
+/// If that is nothing.
+pub(super) fn edit_of(
+    job: JobRef,
+    new: NewJob,
+    has_body: bool,
+    is_given: impl Fn(&str) -> bool,
+) -> Result<Edit, Problem> {
     let replaced = ATTRIBUTES.into_iter().filter(|(name, _)| is_given(name));
     let edit = Edit {
-        due: is_due.then_some(new.due),
+        due: DUE.into_iter().any(&is_given).then_some(new.due),
         priority: is_given("priority").then_some(new.priority),
         ttr_ms: (is_given("ttr") || is_given("ttr_ms")).then_some(new.ttr_ms),
         body: has_body.then_some(new.body),

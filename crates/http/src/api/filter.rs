@@ -18,7 +18,7 @@ use adjourn_types::{BuryReason, Filter, JobState, States};
 #[serde(deny_unknown_fields, expecting = "conditions such as {\"topic\": \"orders\"}")]
 #[into_params(parameter_in = Query)]
 #[schema(as = Filter)]
-pub(super) struct FilterJson {
+pub struct FilterJson {
     /// Jobs of this topic.
     #[schema(schema_with = schema::<Topic>)]
     #[param(schema_with = schema::<Topic>, required = false)]
@@ -110,7 +110,11 @@ fn schema_states() -> RefOr<Schema> {
 
 impl FilterJson {
     /// The filter with these conditions.
-    pub(super) fn filter(self) -> Result<Filter, Problem> {
+    ///
+    /// # Errors
+    ///
+    /// If two conditions exclude each other by their form.
+    pub fn filter(self) -> Result<Filter, Problem> {
         let states = self.state.map(|states| States::of(states.into_iter().map(|state| state.0)));
         if states.is_some_and(|states| states.iter().next().is_none()) {
             return Err(Problem::at_pointer("/state", "give at least one state, or leave it out for all"));

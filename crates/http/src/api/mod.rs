@@ -8,6 +8,7 @@ mod change;
 mod edit;
 mod events;
 mod filter;
+mod forms;
 mod groups;
 mod leases;
 mod list;
@@ -31,6 +32,10 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use self::backfill::Backfilled;
+pub use self::bulk::{Selected, excludes_some, select};
+pub use self::filter::FilterJson;
+pub use self::forms::{backfill, edit, new_job, push, schedule};
 use super::caller::{Caller, HttpState};
 use super::problem::Problem;
 use adjourn_protocol::Request;

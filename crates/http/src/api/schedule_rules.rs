@@ -279,9 +279,13 @@ fn template(job: NewJobJson<'_>) -> Result<JobTemplate, Problem> {
         let detail = "the schedule decides it for its jobs: leave it out";
         return Err(Problem::at_pointer(&format!("/job/{name}"), detail));
     }
-    let NewJob { priority, ttr_ms, attributes, body, .. } =
-        job.job().map_err(|problem| problem.within("/job"))?;
-    Ok(JobTemplate { priority, ttr_ms, attributes, body })
+    Ok(template_of(job.job().map_err(|problem| problem.within("/job"))?))
+}
+
+/// What a schedule keeps of a job that describes all of its jobs.
+pub(super) fn template_of(job: NewJob) -> JobTemplate {
+    let NewJob { priority, ttr_ms, attributes, body, .. } = job;
+    JobTemplate { priority, ttr_ms, attributes, body }
 }
 
 impl From<DstJson> for Dst {

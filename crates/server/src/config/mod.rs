@@ -54,6 +54,8 @@ pub struct Config {
     pub http_cors_origins: Vec<String>,
     /// How long a connection of HTTP may be idle, in milliseconds.
     pub http_keep_alive_ms: u64,
+    /// The console.
+    pub console: ConsoleConfig,
     /// Address for callers of `ouqiang/delay-queue`. `None` for none.
     pub ouqiang_listen: Option<String>,
     /// Address for callers of Youzan's queue. `None` for none.
@@ -145,6 +147,26 @@ pub struct Config {
     pub log_format: LogFormat,
 }
 
+/// The configuration of the console.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsoleConfig {
+    /// Address of its own, `HOST:PORT`. `None` for none.
+    pub listen: Option<String>,
+    /// Whether the port for HTTP has it, too.
+    pub is_at_http: bool,
+    /// Whether it only shows the queue, and changes nothing.
+    pub is_read_only: bool,
+}
+
+impl ConsoleConfig {
+    /// Sets every key of the console that `settings` has.
+    fn apply(&mut self, settings: &mut Settings) {
+        set(&mut self.listen, settings.console_listen.take().map(|listen| listen.0));
+        set(&mut self.is_at_http, settings.console);
+        set(&mut self.is_read_only, settings.console_read_only);
+    }
+}
+
 /// One source of configuration. A key that it does not set is left to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields, default)]
@@ -178,6 +200,15 @@ pub struct Settings {
     /// How long a connection of HTTP may be idle, in milliseconds
     #[arg(long, env = "ADJOURN_HTTP_KEEP_ALIVE_MS", value_name = "MS")]
     pub http_keep_alive_ms: Option<Within<1_000, 3_600_000>>,
+    /// Address for the console, for browsers
+    #[arg(long, env = "ADJOURN_CONSOLE_LISTEN", value_name = "HOST:PORT")]
+    pub console_listen: Option<MaybeHostPort>,
+    /// Serve the console at --http-listen, too, below /console
+    #[arg(long, env = "ADJOURN_CONSOLE", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub console: Option<bool>,
+    /// Let the console only show the queue, and change nothing
+    #[arg(long, env = "ADJOURN_CONSOLE_READ_ONLY", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub console_read_only: Option<bool>,
     /// Address for callers of ouqiang/delay-queue
     #[arg(long, env = "ADJOURN_OUQIANG_LISTEN", value_name = "HOST:PORT")]
     pub ouqiang_listen: Option<MaybeHostPort>,
@@ -341,6 +372,7 @@ impl Default for Config {
             http_hosts: Vec::new(),
             http_cors_origins: Vec::new(),
             http_keep_alive_ms: 75_000,
+            console: ConsoleConfig::default(),
             ouqiang_listen: None,
             youzan_listen: None,
             php_delayqueue_listen: None,
@@ -417,6 +449,9 @@ impl Config {
         {
             return Err(ConfigError::Nameless);
         }
+        if config.console.is_at_http && config.http_listen.is_none() {
+            return Err(ConfigError::Incomplete { set: "console", missing: "http_listen" });
+        }
         if config.peer_address.is_some() && config.peer_listen.is_none() {
             return Err(ConfigError::Incomplete { set: "peer_address", missing: "peer_listen" });
         }
@@ -434,6 +469,7 @@ impl Config {
     /// Sets every key that `settings` has.
     pub fn apply(&mut self, mut settings: Settings) {
         self.call_backs.apply(&mut settings);
+        self.console.apply(&mut settings);
         let Settings { data, listen, client_address, node, server_name, .. } = settings;
         set(&mut self.data, data);
         set(&mut self.memory, settings.memory);

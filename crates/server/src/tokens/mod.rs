@@ -62,6 +62,10 @@ struct Token {
 #[derive(Debug)]
 pub struct AdmittedClient(Arc<Token>);
 
+/// A token that was shown once. It admits further clients until it ends.
+#[derive(Clone, Debug)]
+pub struct ShownToken(Arc<Token>);
+
 /// What callers are told who send no token, or a wrong one.
 const MISSING: &str = "this server requires a token: send `Authorization: Bearer TOKEN` in HTTP, set ADJOURN_TOKEN for the command line, \
                        or the token of a client's configuration";
@@ -282,7 +286,33 @@ impl Token {
     }
 }
 
+impl ShownToken {
+    /// Its name; empty if there are no tokens.
+    pub fn name(&self) -> &str {
+        &self.0.access.token
+    }
+
+    /// True if it has expired or was changed or removed.
+    pub fn has_ended(&self) -> bool {
+        self.0.has_ended(wall())
+    }
+
+    /// Admits one more client.
+    ///
+    /// # Errors
+    ///
+    /// If it has ended, or has its maximum of connections.
+    pub fn admit(&self) -> Result<AdmittedClient, ErrorReply> {
+        Tokens::let_in(Arc::clone(&self.0), wall())
+    }
+}
+
 impl AdmittedClient {
+    /// The token of the client.
+    pub fn token(&self) -> ShownToken {
+        ShownToken(Arc::clone(&self.0))
+    }
+
     /// A client that another member vouches for. That member applies the limits.
     pub(super) fn vouched(access: Access) -> Self {
         let token = Token::of(None, access, &Limits::default());
