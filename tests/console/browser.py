@@ -4,14 +4,14 @@ import json
 import os
 import re
 from contextlib import contextmanager
+from functools import lru_cache
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("ADJOURN_CHROMIUM", "/usr/bin/chromium")
-# Without a graphics card it draws in software, for which one process is enough.
-FRUGAL = ["--disable-gpu", "--in-process-gpu"]
 TIMEOUT_MS = 15_000
 WIDE, NARROW = 1280, 390
 HEIGHT = 900
@@ -52,11 +52,20 @@ def browser():
     """A browser, until the end of the block."""
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FRUGAL, *arguments])
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         try:
             yield started
         finally:
             started.close()
+
+
+@lru_cache(maxsize=1)
+def browser_of_process():
+    """The one browser of this process, until the process ends: its start takes seconds."""
+    kept = browser()
+    started = kept.__enter__()
+    Finalize(None, kept.__exit__, (None, None, None), exitpriority=1)
+    return started
 
 
 class Visit:

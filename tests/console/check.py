@@ -21,7 +21,7 @@ import lists
 import logins
 import schedules
 import screens
-from browser import browser, is_installed
+from browser import browser, browser_of_process, is_installed
 from example import Example
 from report import Report
 
@@ -48,9 +48,10 @@ AT_ONCE = 3
 
 
 def run(area, queue, binary, folder):
-    """Checks an area in a process of its own; returns its failures and how long it took."""
+    """Checks an area in one of some processes; returns its failures and how long it took."""
     report, begin = Report(area), time.monotonic()
-    with report.step(""), browser() as started:
+    with report.step(""):
+        started = browser_of_process()
         if area in LOOKING:
             LOOKING[area](started, report, queue)
         else:
@@ -59,7 +60,7 @@ def run(area, queue, binary, folder):
 
 
 def check(binary, folder, areas, is_verbose):
-    """Checks areas, two at a time; returns the number of failures."""
+    """Checks areas, some at a time; returns the number of failures."""
     example = Example(binary, folder / "example")
     try:
         with ProcessPoolExecutor(AT_ONCE, get_context("spawn")) as pool:

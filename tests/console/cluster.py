@@ -1,5 +1,6 @@
 """Three nodes: members are added, the lead is handed over, a member is removed; and a queue without a leader."""
 
+import random
 import socket
 
 from browser import NARROW, WIDE, Visit
@@ -11,10 +12,12 @@ ELECTION_S = 30
 
 
 def free_port():
-    """A port of this machine on which nothing listens."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port of this machine on which nothing listens: not one of those that outgoing connections get."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) != 0:
+                return port
 
 
 class Nodes:

@@ -127,7 +127,7 @@ class Server(Queue):
     def listens_at(self, message):
         """The address in a line of the log, if it is there."""
         if self.process.poll() is not None:
-            raise AssertionError(f"{self.process.args} ended: {self.log.read_text()[-2000:]}")
+            raise AssertionError(f"a server ended: {self.log.read_text()[-300:]}")
         # The last line may be incomplete.
         for line in self.log.read_text().split("\n")[:-1]:
             told = json.loads(line) if line.startswith("{") else {}

@@ -53,11 +53,18 @@
   prepare(document);
   // A <details> that a person opened stays open when its part of the page is replaced.
   let open = [];
+  // So does the focus on a link.
+  let focused = null;
   document.addEventListener("htmx:beforeSwap", (event) => {
-    open = [...event.detail.target.querySelectorAll("details[id][open]")].map((one) => one.id);
+    const { target } = event.detail;
+    open = [...target.querySelectorAll("details[id][open]")].map((one) => one.id);
+    const active = document.activeElement;
+    focused = target.contains(active) ? active.getAttribute("href") : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+    if (focused !== null) document.querySelector(`#main a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    focused = null;
     prepare(document);
   });
 })();
