@@ -26,7 +26,12 @@ from example import Example
 from report import Report
 
 # Areas of the example's server: they only look at it.
-LOOKING = {"wide": screens.wide, "narrow": screens.narrow, "chinese": screens.chinese, "charts": screens.charts}
+LOOKING = {
+    "screens": screens.of_others,
+    "screens of jobs": screens.of_jobs,
+    "chinese": screens.chinese,
+    "charts": screens.charts,
+}
 # Areas with servers of their own.
 OWN = {
     "actions": actions.with_script,
@@ -41,10 +46,10 @@ OWN = {
     "cluster": cluster.check,
 }
 # The longest ones first; the charts need some time to appear.
-ORDER = ["wide", "hostile", "narrow", "logins", "actions", "cluster", "lists", "chinese", "forged", "actions without script"]
-ORDER += ["schedules", "schedules without script", "empty", "charts"]
+ORDER = ["screens", "screens of jobs", "hostile", "logins", "actions", "cluster", "lists", "chinese", "forged"]
+ORDER += ["actions without script", "schedules", "schedules without script", "empty", "charts"]
 # Much of the time a browser waits for the server, and a server for the clock.
-AT_ONCE = 3
+AT_ONCE = 2
 
 
 def run(area, queue, binary, folder):

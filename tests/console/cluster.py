@@ -103,7 +103,8 @@ def hand_over(started, report, visit, nodes):
 def follow(started, report, visit, nodes):
     """The console of a node that does not lead has all pages, and acts."""
     for section in SECTIONS:
-        check_screen(visit, "/console" + section, [WIDE])
+        visit.go("/console" + section)
+        visit.look()
     visit.go("/console/topics")
     visit.page.get_by_label("Name", exact=True).fill("orders")
     visit.press("Make it")

@@ -66,8 +66,8 @@ class Lists:
 
         self.queue.push("list", *map(job, range(JOBS)))
         keys = [f"key-{number:03}" for number in range(JOBS)]
+        self.check_pages("/console/jobs?topic=list", "td:nth-child(3)", keys)
         for order in ("due", "id", "key"):
-            self.check_pages(f"/console/jobs?topic=list&order={order}", "td:nth-child(3)", keys)
             self.visit.go(f"/console/jobs?topic=list&order={order}")
             numbers = [int(one) for one in self.page.locator("tbody td:nth-child(2)").all_inner_texts()]
             by_key = self.page.locator("tbody td:nth-child(3)").all_inner_texts()

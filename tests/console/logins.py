@@ -64,7 +64,7 @@ def pages_of(victim):
 def log_in(started, report, queue, victim):
     """Each page leads to the login, and then back."""
     with Visit(started, queue, report) as visit:
-        for path in ["/console" + section for section in SECTIONS + OF_OPERATORS] + pages_of(victim)[8:]:
+        for path in ["/console", "/console/audit", *pages_of(victim)[8:]]:
             visit.context.clear_cookies()
             visit.go(path)
             report.check(shown(visit.page.url).startswith("/console/login?"), path, f"without a session it leads to {visit.page.url}")
@@ -78,7 +78,8 @@ def log_in(started, report, queue, victim):
         report.check(queue.token not in visit.page.content(), shown(visit.page.url), "the page shows the token")
         visit.go("/console/login?next=/console/topics")
         report.equal(shown(visit.page.url), "/console/topics", "/console/login", "the page for a person who is logged in")
-    for path in ["/console/jobs/1/body", *pages_of(victim)]:
+    sections = ["/console" + section for section in SECTIONS + OF_OPERATORS]
+    for path in ["/console/jobs/1/body", *sections, *pages_of(victim)]:
         answer = send(queue, "GET", path)
         is_to_login = answer.headers.get("Location", "").startswith("/console/login?next=")
         report.check(answer.status in (302, 303, 307) and is_to_login, path, f"without a session the status is {answer.status}")

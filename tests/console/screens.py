@@ -6,6 +6,8 @@ from browser import NARROW, WIDE, Visit, shown
 from routes import declared, missed, pattern_of
 from server import Server, until
 
+# A desk and a phone.
+WIDTHS = [WIDE, NARROW]
 # Links of one form on pages of one form, for example from a list of jobs to each of them: so many are followed.
 SAME_MAX = 1
 # Rows of a table are alike, and axe takes long for many.
@@ -39,8 +41,11 @@ def fixed(queue):
     return paths
 
 
-def check_screen(visit, path, widths, status=200, links=None):
-    """Checks a screen at these widths, in both themes. Its links are collected in `links`."""
+def check_screen(visit, path, widths, status=200, links=None, is_first=True):
+    """Checks a screen at these widths, in both themes. Its links are collected in `links`.
+
+    If it is not the first one of its route, axe looks at it in the light theme at the first width, and in the dark one at the last.
+    """
     page, report = visit.page, visit.report
     visit.go(path, status)
     visit.look()
@@ -57,37 +62,44 @@ def check_screen(visit, path, widths, status=200, links=None):
     for width in widths:
         visit.resize(width)
         for theme, rules in (("light", None), ("dark", OF_COLOURS)):
+            if not is_first and width != (widths[0] if theme == "light" else widths[-1]):
+                continue
             page.emulate_media(color_scheme=theme)
             visit.check_access(f"{theme}, {width} pixels", rules)
     for _, action in page.evaluate(FORMS):
         report.check((action or "").startswith("/console"), path, f"a form posts to {action!r}")
 
 
-def wide(started, report, queue):
-    """The screens at the width of a desk, and all pages to which their links lead."""
+def of_jobs(started, report, queue):
+    """The screens of jobs."""
+    check_all(started, report, queue, lambda path: path.startswith("/console/jobs"))
+
+
+def of_others(started, report, queue):
+    """All other screens."""
+    check_all(started, report, queue, lambda path: not path.startswith("/console/jobs"))
+    with Visit(started, queue, report) as visit, report.step("login", visit.page):
+        check_screen(visit, "/console/login?next=/console/jobs", WIDTHS)
+
+
+def check_all(started, report, queue, is_wanted):
+    """A part of the screens, and the pages to which their links lead."""
     links = Links(report)
     with Visit(started, queue, report) as visit:
         visit.log_in(queue.token)
-        for path in fixed(queue):
-            links.seen.add(path)
+        for path in filter(is_wanted, fixed(queue)):
+            is_first = links.add(path)
             with report.step("screens", visit.page):
-                check_screen(visit, path, [WIDE], links=links)
-        no_such_things(visit, WIDE)
+                check_screen(visit, path, WIDTHS, links=links, is_first=is_first)
+        for path in filter(is_wanted, ["/console/no-such-page", "/console/jobs/999999", "/console/topics/none"]):
+            with report.step("no such thing", visit.page):
+                check_screen(visit, path, WIDTHS, 404)
+                back = visit.page.locator("main").get_by_role("link", name="Back").get_attribute("href")
+                report.check(back.startswith("/console"), path, f"its link leads to {back}")
         links.follow(visit)
     for pattern in missed(links.seen | {"/console/login"}, links.patterns):
-        report.fail(pattern, "no page of this route was looked at")
-
-
-def narrow(started, report, queue):
-    """The screens at the width of a phone."""
-    with Visit(started, queue, report) as visit:
-        visit.log_in(queue.token)
-        for path in fixed(queue):
-            with report.step("screens", visit.page):
-                check_screen(visit, path, [NARROW])
-        no_such_things(visit, NARROW)
-    with Visit(started, queue, report) as visit, report.step("login", visit.page):
-        check_screen(visit, "/console/login?next=/console/jobs", [NARROW, WIDE])
+        if is_wanted(pattern):
+            report.fail(pattern, "no page of this route was looked at")
 
 
 def chinese(started, report, queue):
@@ -108,21 +120,20 @@ def chinese(started, report, queue):
                 visit.resize(WIDE)
 
 
-def no_such_things(visit, width):
-    """What is not there has a page that says so, and leads on."""
-    for path in ("/console/no-such-page", "/console/jobs/999999", "/console/topics/none"):
-        with visit.report.step("no such thing", visit.page):
-            check_screen(visit, path, [width], 404)
-            back = visit.page.locator("main").get_by_role("link", name="Back").get_attribute("href")
-            visit.report.check(back.startswith("/console"), path, f"its link leads to {back}")
-
-
 class Links:
     """The links of the pages that were looked at."""
 
     def __init__(self, report):
-        self.report, self.seen, self.counts, self.waiting = report, set(), {}, []
+        self.report, self.seen, self.counts, self.waiting, self.added = report, set(), {}, [], []
         self.patterns, _ = declared()
+
+    def add(self, path):
+        """Adds a page that is looked at anyway. Returns whether it is the first one of its route."""
+        pattern = pattern_of(path, self.patterns)
+        is_first = pattern not in {pattern_of(seen, self.patterns) for seen in self.added}
+        self.added.append(path)
+        self.seen.add(path)
+        return is_first
 
     def follow(self, visit):
         """Looks at all pages to which links lead, and at those to which they lead."""
