@@ -330,6 +330,11 @@ fn http_goes_over_the_same_tls_with_a_token() {
     let own = ["--http-listen", &web, "--tokens-file", file.to_str().expect("a path")].map(str::to_owned);
     let _server = start(&folder.path().join("data"), &[certificates.serving(), own.to_vec()].concat());
     let port = web.rsplit_once(':').expect("a port").1;
+    let begun = crate::cluster::now();
+    // HTTP listens some time after the clients' port.
+    while std::net::TcpStream::connect(&web).is_err() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "nothing listens at {web} after a minute");
+    }
     let push = |host: &str, more: &[&str]| {
         let url = format!("https://{host}:{port}/v1/topics/orders.eu/jobs");
         let typed = ["-s", "-S", "-w", " %{http_code}", &url, "--json", "{\"body\": \"a\"}"];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::header::{ALLOW, CONNECTION, HOST, ORIGIN, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use axum::response::IntoResponse as _;
@@ -132,9 +132,10 @@ impl Site {
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
         let stays_open = !is_last && stays_open(&request);
         request.extensions_mut().insert(Arc::clone(&connection));
-        let method = request.method().clone();
+        let (method, had_body) = (request.method().clone(), !request.body().is_end_stream());
         let origins = self.origins.clone();
-        let origin = origins.of(request.headers());
+        // Other origins may use the API, not the console.
+        let origin = origins.of(request.headers()).filter(|_| !request.uri().path().starts_with(CONSOLE));
         let preflight = origin.and_then(|_| preflight(&request));
         let response = match (self.check(&request, origin.is_some()), preflight) {
             (Ok(()), Some(response)) => response,
@@ -161,7 +162,7 @@ impl Site {
             headers.entry(name).or_insert(HeaderValue::from_static(value));
         }
         origins.admit(origin, headers);
-        connection.progress().answer(idle_max);
+        connection.progress().answer(idle_max, had_body);
         response
     }
 

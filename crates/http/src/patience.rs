@@ -36,7 +36,11 @@ enum Phase {
     /// A request is being processed.
     Request,
     /// It is answered. The next one must begin within this time.
-    Answered(Duration),
+    Answered {
+        idle_max: Duration,
+        /// The request had a body: some of it may not have been read.
+        had_body: bool,
+    },
 }
 
 /// Marks the answer under way as one for its caller alone, until it is dropped.
@@ -76,9 +80,10 @@ impl Progress {
         *self.lock() = Phase::Request;
     }
 
-    /// The request is answered. The next one must begin within this time.
-    pub(super) fn answer(&self, idle_max: Duration) {
-        *self.lock() = Phase::Answered(idle_max);
+    /// The request is answered. The next one must begin within this time. If the request had no body, all that comes is the
+    /// next one.
+    pub(super) fn answer(&self, idle_max: Duration, had_body: bool) {
+        *self.lock() = Phase::Answered { idle_max, had_body };
     }
 
     /// Until the result is dropped, the request ends when its caller closes its side of the connection.
@@ -173,15 +178,15 @@ impl RequestReads {
         match *phase {
             Phase::Request => return read,
             // What comes now may be the rest of a body that no one has read.
-            Phase::Answered(idle_max) => {
+            Phase::Answered { idle_max, had_body } if had_body || !has_come => {
                 *phase = Phase::Idle;
                 self.by = Instant::now() + idle_max;
             }
-            Phase::Idle if has_come => {
+            Phase::Answered { .. } | Phase::Idle if has_come => {
                 *phase = Phase::Head;
                 self.by = Instant::now() + self.head_within;
             }
-            Phase::Idle | Phase::Head => {}
+            Phase::Answered { .. } | Phase::Idle | Phase::Head => {}
         }
         if read.is_ready() {
             return read;
