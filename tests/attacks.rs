@@ -266,8 +266,8 @@ fn a08_jobs_that_others_will_push_next() {
             );
         }
     }
-    let counted = shop.ask(Request::Count(filter("shop.a")));
-    assert!(matches!(counted, Response::Counted { jobs: 51 }), "{counted:?}");
+    let counted = shop.ask(Request::Count(filter("shop.a").into()));
+    assert!(matches!(counted, Response::Counted { jobs: 51, .. }), "{counted:?}");
 }
 
 #[test]
@@ -518,9 +518,9 @@ fn a25_thousands_of_others_jobs_looked_up() {
     thief.send(&deletes);
     drop(thief);
     push(&mut shop, "shop.a", 0);
-    let counted = shop.ask(Request::Count(filter("shop.a")));
+    let counted = shop.ask(Request::Count(filter("shop.a").into()));
     let all = (jobs.len() + FRAMES + 1) as u64;
-    assert_eq!(counted, Response::Counted { jobs: all });
+    assert!(matches!(counted, Response::Counted { jobs, .. } if jobs == all), "{counted:?}");
 }
 
 /// Pushes a list of jobs under an idempotency key.

@@ -153,6 +153,41 @@ func (q *Client) Count(ctx context.Context, filter Filter) (uint64, error) {
 	return answer.Jobs, nil
 }
 
+// DueBar is how many jobs are due in a part of a time.
+type DueBar struct {
+	// Start is when it begins: it goes on to the next one, and the last one has no end. Zero for the jobs before the first bar.
+	Start time.Time
+	Jobs  uint64
+}
+
+// CountByDue counts the jobs that match by when they are due: before start, in each of the bars of this length from start on, and
+// after them. There are 1 to limits.DueBarsMax bars.
+func (q *Client) CountByDue(ctx context.Context, filter Filter, start time.Time, bar time.Duration, bars int) ([]DueBar, error) {
+	w, err := filter.toWire()
+	if err != nil {
+		return nil, err
+	}
+	from, err := wallMs(start, "the start of the bars")
+	if err != nil {
+		return nil, err
+	}
+	if bars < 1 || bars > limits.DueBarsMax || bar <= 0 {
+		return nil, usage("%d bars of %v: give 1 to %d bars of at least 1ms", bars, bar, limits.DueBarsMax)
+	}
+	// Rounded up.
+	width := uint64((bar + time.Millisecond - 1) / time.Millisecond)
+	req := &wire.Count{Filter: w, Bars: uint32(bars), BarsFromMs: from, BarMs: width}
+	answer, err := ask[*wire.Counted](ctx, q, req)
+	if err != nil {
+		return nil, err
+	}
+	counted := make([]DueBar, len(answer.ByDue))
+	for i, one := range answer.ByDue {
+		counted[i] = DueBar{Start: wallTime(one.StartMs), Jobs: one.Jobs}
+	}
+	return counted, nil
+}
+
 // BulkChange is a change of many jobs.
 type BulkChange struct {
 	change uint8

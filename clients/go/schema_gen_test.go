@@ -174,6 +174,7 @@ var schemaLimits = []named{
 	{"CURSOR_BYTES_MAX", 512, "CursorBytesMax"},
 	{"FILTER_BYTES_MAX", 1024, "FilterBytesMax"},
 	{"FILTER_REASON_BYTES_MAX", 256, "FilterReasonBytesMax"},
+	{"DUE_BARS_MAX", 1024, "DueBarsMax"},
 	{"REASON_BYTES_MAX", 1024, "ReasonBytesMax"},
 	{"LEASES_MAX", 4096, "LeasesMax"},
 	{"INPUT_BYTES_MAX", 16_777_216, "InputBytesMax"},

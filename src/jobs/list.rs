@@ -8,14 +8,15 @@ use clap::{Args, ValueEnum};
 use super::filter::FilterArgs;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::Failure;
+use crate::output::table::aligned;
 use crate::output::{JobsTable, complain, print, write_json};
 use crate::usage::whole;
 use adjourn_client::{Client, ClientError};
 use adjourn_json::JobJson;
-use adjourn_json::values::ValueError;
-use adjourn_protocol::{JobReport, List};
-use adjourn_types::ListOrder;
-use adjourn_types::limits::LIST_JOBS_MAX;
+use adjourn_json::values::{ValueError, duration_within, time_of_people, time_text};
+use adjourn_protocol::{DueBar, JobReport, List};
+use adjourn_types::limits::{DELAY_MS_MAX, DUE_BARS_MAX, LIST_JOBS_MAX};
+use adjourn_types::{DueBars, ListOrder, Millis};
 
 const LIST_EXAMPLE: &str = "\
 If there are more jobs than --limit, the command prints the cursor for the next call to standard error.
@@ -54,10 +55,11 @@ pub(crate) struct ListArgs {
 }
 
 const COUNT_EXAMPLE: &str = "\
-A count by topic and state is exact. With other conditions, jobs that change meanwhile may be missed or counted twice.
+A count by topic and state is exact. Otherwise jobs that change, or move to the disk, meanwhile may be missed or counted twice.
 
 Example:
-  adjourn count --topic orders --state delayed --due-before 2030-12-24T18:00:00Z";
+  adjourn count --topic orders --state delayed --due-before 2030-12-24T18:00:00Z
+  adjourn count --topic orders --bar 1h --bars 24";
 
 /// What `adjourn count` is told.
 #[derive(Debug, Args)]
@@ -65,6 +67,15 @@ Example:
 pub(crate) struct CountArgs {
     #[command(flatten)]
     filter: FilterArgs,
+    /// Count by when jobs are due, in parts of this length
+    #[arg(long, value_name = "DURATION", value_parser = bar_ms)]
+    bar: Option<u64>,
+    /// How many parts
+    #[arg(long, value_name = "N", requires = "bar", default_value_t = 24, value_parser = whole(1..=DUE_BARS_MAX))]
+    bars: u32,
+    /// When the first part begins (RFC 3339); now by default
+    #[arg(long, value_name = "TIME", requires = "bar", value_parser = time_of_people)]
+    bars_from: Option<Millis>,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -115,8 +126,29 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
 /// Runs `adjourn count`.
 pub(crate) fn count(args: &CountArgs) -> Result<(), Failure> {
     let filter = args.filter.filter();
-    let jobs = args.server.with_client(Session::None, async |client| client.count(filter).await)?;
-    print(|out| writeln!(out, "{jobs}"))
+    let Some(width_ms) = args.bar else {
+        let jobs = args.server.with_client(Session::None, async |client| client.count(filter).await)?;
+        return print(|out| writeln!(out, "{jobs}"));
+    };
+    let by_due = args.server.with_client(Session::None, async |client| {
+        let from = match args.bars_from {
+            Some(from) => from,
+            None => client.ping().await?,
+        };
+        client.count_by_due(filter, DueBars { from, width_ms, count: args.bars }).await
+    })?;
+    let row = |(nth, bar): (usize, &DueBar)| {
+        let from = if nth == 0 { "before".to_owned() } else { time_text(bar.from) };
+        [from, bar.jobs.to_string()]
+    };
+    let header = ["DUE FROM".to_owned(), "JOBS".to_owned()];
+    let rows: Vec<_> = std::iter::once(header).chain(by_due.iter().enumerate().map(row)).collect();
+    print(|out| out.write_all(aligned(&rows).as_bytes()))
+}
+
+/// Parses the length of a part.
+fn bar_ms(text: &str) -> Result<u64, ValueError> {
+    duration_within(text, 1..=DELAY_MS_MAX)
 }
 
 /// The next page that has jobs, or the last one.

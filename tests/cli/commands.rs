@@ -182,6 +182,19 @@ fn jobs_are_listed_and_counted() {
     assert_eq!(listed(&["--state", "ready,buried"]), [0_u64; 0]);
     assert_eq!(rig.ok(&["count"]), "4\n");
     assert_eq!(rig.ok(&["count", "--topic", "orders", "--key-prefix", "b"]), "1\n");
+    let bars = ["count", "--topic", "orders", "--bar", "1h", "--bars", "2"];
+    let counted = rig.ok(&[&bars[..], &["--bars-from", "2000-01-01T00:00:00Z"]].concat());
+    let lines: Vec<Vec<&str>> = counted.lines().map(|line| line.split_whitespace().collect()).collect();
+    let expected = [
+        vec!["DUE", "FROM", "JOBS"],
+        vec!["before", "0"],
+        vec!["2000-01-01T00:00:00.000Z", "0"],
+        vec!["2000-01-01T01:00:00.000Z", "0"],
+        vec!["2000-01-01T02:00:00.000Z", "3"],
+    ];
+    assert_eq!(lines, expected);
+    // From now on, two hours less some seconds.
+    assert!(rig.ok(&bars).lines().nth(3).is_some_and(|line| line.ends_with(" 3")), "{}", rig.ok(&bars));
 
     let table = rig.ok(&["list", "--state", "ready"]);
     assert!(table.starts_with("ID   TOPIC  STATE") && table.contains("others  ready"), "{table}");

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use adjourn_client::{Client, ClientConfig, ClientError, Subscription, Worker, WorkerConfig};
 use adjourn_generate::Side;
-use adjourn_protocol::{Delivered, ReleaseKind, Request, Response};
+use adjourn_protocol::{Count, Delivered, DueBar, ReleaseKind, Request, Response};
 use adjourn_types::Lease;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -174,13 +174,7 @@ impl Harness {
                 Ok(json!({ "job": changed.job.0.to_string() }))
             }
             "list" => list(&client, command).await,
-            "count" => {
-                let Request::Count(filter) = request_of("COUNT", command)? else {
-                    return Err(shown::usage("a filter"));
-                };
-                let jobs = client.count(filter).await.map_err(|error| client_failure(&error))?;
-                Ok(json!({ "jobs": jobs.to_string() }))
-            }
+            "count" => count(&client, command).await,
             "reserve" => {
                 let Request::Reserve(reserve) = request_of("RESERVE", &with_default(command, "jobs_max", 1))?
                 else {
@@ -321,6 +315,20 @@ async fn list(client: &Client, command: &Value) -> Result<Value, Failure> {
             return Ok(json!({ "jobs": jobs }));
         }
     }
+}
+
+async fn count(client: &Client, command: &Value) -> Result<Value, Failure> {
+    let Request::Count(Count { filter, bars }) = request_of("COUNT", command)? else {
+        return Err(shown::usage("a filter"));
+    };
+    let Some(bars) = bars else {
+        let jobs = client.count(filter).await.map_err(|error| client_failure(&error))?;
+        return Ok(json!({ "jobs": jobs.to_string() }));
+    };
+    let by_due = client.count_by_due(filter, bars).await.map_err(|error| client_failure(&error))?;
+    let jobs: u64 = by_due.iter().map(|bar| bar.jobs).sum();
+    let bar = |bar: &DueBar| json!({ "start_ms": bar.from.0.to_string(), "jobs": bar.jobs.to_string() });
+    Ok(json!({ "jobs": jobs.to_string(), "by_due": by_due.iter().map(bar).collect::<Vec<_>>() }))
 }
 
 async fn settle(client: &Client, command: &Value) -> Result<Value, Failure> {

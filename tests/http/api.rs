@@ -119,6 +119,39 @@ fn more_jobs_than_a_frame_takes_are_pushed_all_the_same() {
 }
 
 #[test]
+fn jobs_are_counted_by_when_they_are_due() {
+    let site = Site::new();
+    let mut web = site.web();
+    let due = ["2030-01-01T00:00:00Z", "2030-01-01T00:59:59Z", "2030-01-01T02:00:00Z"];
+    let jobs: Vec<Value> = due.iter().map(|due| json!({"due": due})).chain([json!({})]).collect();
+    web.post("/v1/topics/t/jobs", &Value::from(jobs));
+    let bars = "/v1/jobs/count?topic=t&bars=2&bar=1h&bars_from=2030-01-01T00:00:00Z";
+    let from = |text: &str, millis: u64, count: u64| json!({"from": text, "from_ms": millis, "count": count});
+    let by_due = json!([
+        {"count": 1},
+        from("2030-01-01T00:00:00.000Z", 1_893_456_000_000, 2),
+        from("2030-01-01T01:00:00.000Z", 1_893_459_600_000, 0),
+        from("2030-01-01T02:00:00.000Z", 1_893_463_200_000, 1),
+    ]);
+    assert_eq!(web.get(bars).json(), json!({"count": 4, "by_due": by_due}));
+    let delayed = web.get("/v1/jobs/count?state=delayed&bars=1&bar_ms=1").json();
+    assert_eq!((&delayed["count"], &delayed["by_due"][2]["count"]), (&json!(3), &json!(3)));
+    let none = web.get("/v1/jobs/count?topic=none&bars=1&bar=1h").json();
+    assert_eq!((&none["count"], none["by_due"].as_array().map(Vec::len)), (&json!(0), Some(3)));
+    for wrong in [
+        "bars=2",
+        "bar=1h",
+        "bars_from=2030-01-01T00:00:00Z",
+        "bars=0&bar=1h",
+        "bars=1025&bar=1h",
+        "bars=1&bar=0s",
+    ] {
+        let refused = web.get(&format!("/v1/jobs/count?{wrong}"));
+        assert_eq!(refused.status, 400, "{wrong}: {refused:?}");
+    }
+}
+
+#[test]
 fn a_list_goes_on_with_its_cursor() {
     let site = Site::new();
     let mut web = site.web();

@@ -106,6 +106,25 @@ impl JobStore for KeptBodies {
         Ok(Walked::Job { at, job })
     }
 
+    fn count_on(
+        &self,
+        walk: &mut WalkFrom,
+        bounds: &[Millis],
+        counts: &mut [u64],
+        budget: &mut usize,
+    ) -> Result<bool, Infallible> {
+        loop {
+            match self.walk_on(walk, budget)? {
+                Walked::Job { at, .. } => {
+                    let bar = bounds.partition_point(|bound| *bound <= at);
+                    counts.get_mut(bar).into_iter().for_each(|count| *count += 1);
+                }
+                Walked::Until(_) => return Ok(false),
+                Walked::End => return Ok(true),
+            }
+        }
+    }
+
     fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, Infallible> {
         Ok(self.spilled_of(timeline).next())
     }

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use adjourn_protocol::{Bulk, Change, ErrorCode, JobRef, JobReport, List, NewJob, Push, Request, Response};
+use adjourn_protocol::{
+    Bulk, Change, Count, ErrorCode, JobRef, JobReport, List, NewJob, Push, Request, Response,
+};
 use adjourn_types::{Filter, JobId, JobState, ListOrder, States};
 use bytes::Bytes;
 
@@ -83,8 +85,8 @@ fn every_job_is_on_one_page_in_each_order_before_and_after_a_restart() {
         }
         let bodies = all(client, List { with_bodies: true, ..list("many", 1024) });
         assert!(bodies.iter().all(|job| job.body == "a body" && job.key.is_some()));
-        let count = |client: &mut Raw, filter| match client.ask(Request::Count(filter)) {
-            Response::Counted { jobs } => jobs,
+        let count = |client: &mut Raw, filter| match client.ask(Request::Count(Count::from(filter))) {
+            Response::Counted { jobs, .. } => jobs,
             other => panic!("{other:?}"),
         };
         assert_eq!(count(client, Filter::default()), 2600);

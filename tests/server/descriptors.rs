@@ -5,8 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use adjourn_protocol::{ErrorCode, Request, Response};
-use adjourn_types::Filter;
+use adjourn_protocol::{Count, ErrorCode, Request, Response};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -88,8 +87,8 @@ fn connections_leave_storage_the_files_that_it_needs() {
     drop((silent, idle));
     assert_eq!(server.terminate().code(), Some(0));
     let server = Process::start(data.path(), &[]);
-    let counted = Raw::greeted(server.address).ask(Request::Count(Filter::default()));
-    assert!(matches!(counted, Response::Counted { jobs: found } if found == jobs), "{counted:?}");
+    let counted = Raw::greeted(server.address).ask(Request::Count(Count::default()));
+    assert!(matches!(counted, Response::Counted { jobs: found, .. } if found == jobs), "{counted:?}");
 }
 
 #[test]

@@ -44,6 +44,8 @@ const (
 	FilterBytesMax = 1024
 	// FilterReasonBytesMax: longest text of a filter's condition on reasons.
 	FilterReasonBytesMax = 256
+	// DueBarsMax: most bars by which a COUNT counts jobs.
+	DueBarsMax = 1024
 	// ReasonBytesMax: longest reason of a RELEASE or BURY.
 	ReasonBytesMax = 1024
 	// LeasesMax: leases in one FINISH, RELEASE, TOUCH, BURY. A server may be configured otherwise: this is its default,

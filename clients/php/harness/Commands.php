@@ -11,6 +11,7 @@ use Adjourn\CancelToken;
 use Adjourn\Changed;
 use Adjourn\Client;
 use Adjourn\ConnectionReport;
+use Adjourn\DueBar;
 use Adjourn\Error\AdjournError;
 use Adjourn\Error\ClosedError;
 use Adjourn\Error\ConnectionError;
@@ -200,7 +201,19 @@ final class Commands
 
     private function do_count(array $c): array
     {
-        return ['jobs' => U64::toString($this->client($c)->count(self::filter($c['filter'])))];
+        $filter = self::filter($c['filter']);
+        if (!isset($c['bars'])) {
+            return ['jobs' => U64::toString($this->client($c)->count($filter))];
+        }
+        $start = Time::at(U64::parse($c['bars_from_ms']));
+        $byDue = $this->client($c)->countByDue($filter, $start, U64::parse($c['bar_ms']), $c['bars']);
+
+        return [
+            'jobs' => U64::toString(array_sum(array_column($byDue, 'jobs'))),
+            'by_due' => array_map(static fn (DueBar $bar): array => [
+                'start_ms' => U64::toString($bar->start === null ? 0 : Time::ms($bar->start)), 'jobs' => U64::toString($bar->jobs),
+            ], $byDue),
+        ];
     }
 
     private function do_close(array $c): array

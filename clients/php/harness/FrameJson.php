@@ -124,6 +124,9 @@ final class FrameJson
             ],
             Opcode::Count => [
                 'filter' => FilterCodec::encode(self::filterIn($j['filter'] ?? [])),
+                'bars' => $j['bars'] ?? 0,
+                'bars_from_ms' => U64::parse($j['bars_from_ms'] ?? '0'),
+                'bar_ms' => U64::parse($j['bar_ms'] ?? '0'),
             ],
             Opcode::Bulk => [
                 'jobs_max' => $j['jobs_max'] ?? 0,
@@ -336,6 +339,7 @@ final class FrameJson
             ],
             Opcode::Counted => [
                 'jobs' => U64::parse($j['jobs'] ?? '0'),
+                'by_due' => array_map(self::dueBarIn(...), $j['by_due'] ?? []),
             ],
             Opcode::Bulked => [
                 'jobs' => $j['jobs'] ?? 0,
@@ -545,6 +549,9 @@ final class FrameJson
             ],
             Opcode::Count => [
                 'filter' => (object) self::filterOfBytes($f['filter']),
+                'bars' => $f['bars'],
+                'bars_from_ms' => U64::toString($f['bars_from_ms']),
+                'bar_ms' => U64::toString($f['bar_ms']),
             ],
             Opcode::Bulk => [
                 'jobs_max' => $f['jobs_max'],
@@ -757,6 +764,7 @@ final class FrameJson
             ],
             Opcode::Counted => [
                 'jobs' => U64::toString($f['jobs']),
+                'by_due' => array_map(self::dueBarOut(...), $f['by_due']),
             ],
             Opcode::Bulked => [
                 'jobs' => $f['jobs'],
@@ -1230,6 +1238,22 @@ final class FrameJson
             'p99_us' => U64::toString($f['p99_us']),
             'p999_us' => U64::toString($f['p999_us']),
             'max_us' => U64::toString($f['max_us']),
+        ];
+    }
+
+    private static function dueBarIn(array $j): array
+    {
+        return [
+            'start_ms' => U64::parse($j['start_ms'] ?? '0'),
+            'jobs' => U64::parse($j['jobs'] ?? '0'),
+        ];
+    }
+
+    private static function dueBarOut(array $f): array
+    {
+        return [
+            'start_ms' => U64::toString($f['start_ms']),
+            'jobs' => U64::toString($f['jobs']),
         ];
     }
 

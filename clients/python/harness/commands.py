@@ -176,9 +176,12 @@ class Harness(Operating):
 
     async def do_count(self, command: Json) -> Json:
         queue = self._clients[command["client"]]
-        answer = await queue.session.call(rq.Count(frames.filter_of(command.get("filter", {}))))
+        found = frames.filter_of(command.get("filter", {}))
+        bars = [int(command.get(name, 0)) for name in ("bars", "bars_from_ms", "bar_ms")]
+        answer = await queue.session.call(rq.Count(found, *bars))
         assert isinstance(answer, rs.Counted)
-        return {"jobs": str(answer.jobs)}
+        by_due = [{"start_ms": str(bar.start_ms), "jobs": str(bar.jobs)} for bar in answer.by_due]
+        return {"jobs": str(answer.jobs)} | ({"by_due": by_due} if by_due else {})
 
     async def do_close(self, command: Json) -> Json:
         client = self._clients.get(command["client"])

@@ -111,6 +111,7 @@ from adjourn.protocol.responses import (
     Deliver,
     Delivered,
     Done,
+    DueBar,
     Error,
     Firing,
     GoingAway,
@@ -818,6 +819,19 @@ def _stage_of(found: Json) -> StageReport:
     return StageReport(stage, count, p50_us, p99_us, p999_us, max_us)
 
 
+def _due_bar_json(one: DueBar) -> Json:
+    return {
+        "start_ms": str(one.start_ms),
+        "jobs": str(one.jobs),
+    }
+
+
+def _due_bar_of(found: Json) -> DueBar:
+    start_ms = int(found.get("start_ms", 0))
+    jobs = int(found.get("jobs", 0))
+    return DueBar(start_ms, jobs)
+
+
 def _connection_json(one: ConnectionReport) -> Json:
     return {
         "connection": str(one.connection),
@@ -1427,12 +1441,18 @@ def _list_of(found: Json) -> List:
 def _count_json(one: Count) -> Json:
     return {
         "filter": filter_json(one.filter),
+        "bars": one.bars,
+        "bars_from_ms": str(one.bars_from_ms),
+        "bar_ms": str(one.bar_ms),
     }
 
 
 def _count_of(found: Json) -> Count:
     filter_ = filter_of(found.get("filter", {}))
-    return Count(filter_)
+    bars = int(found.get("bars", 0))
+    bars_from_ms = int(found.get("bars_from_ms", 0))
+    bar_ms = int(found.get("bar_ms", 0))
+    return Count(filter_, bars, bars_from_ms, bar_ms)
 
 
 def _bulk_json(one: Bulk) -> Json:
@@ -2184,12 +2204,14 @@ def _jobs_of(found: Json) -> Jobs:
 def _counted_json(one: Counted) -> Json:
     return {
         "jobs": str(one.jobs),
+        "by_due": [_due_bar_json(item) for item in one.by_due],
     }
 
 
 def _counted_of(found: Json) -> Counted:
     jobs = int(found.get("jobs", 0))
-    return Counted(jobs)
+    by_due = tuple(_due_bar_of(by_due) for by_due in found.get("by_due", ()))
+    return Counted(jobs, by_due)
 
 
 def _bulked_json(one: Bulked) -> Json:

@@ -171,9 +171,11 @@ _CLUSTER_REPORT = struct.Struct("<Q16sQQQQIHI")
 _CONNECTION = struct.Struct("<QQQIIIQQQBBBB")
 _CONNECTIONS = struct.Struct("<QI")
 _CONNECTION_LIST = struct.Struct("<BHI")
+_COUNTED = struct.Struct("<QHI")
 _CREDIT = struct.Struct("<IIQ")
 _DELIVERED = struct.Struct("<QQQIIIBHHIQ")
 _DISCONNECT = struct.Struct("<QB")
+_DUE_BAR = struct.Struct("<QQ")
 _EDIT = struct.Struct("<QIIHB")
 _ERROR = struct.Struct("<HBBIB")
 _FIRING = struct.Struct("<QQQQQB")
@@ -470,9 +472,13 @@ def _read_list(data: bytes) -> List:
 
 def _read_count(data: bytes) -> Count:
     (filter__length,) = U16.unpack_from(data)
-    filter__bytes, _ = bytes_at(data, 2, filter__length)
+    filter__bytes, at = bytes_at(data, 2, filter__length)
     filter_ = decode_filter(filter__bytes)
-    return Count(filter_)
+    bars, at = late(U32, data, at)
+    bars_from_ms, at = late(U64, data, at)
+    bar_ms, _ = late(U64, data, at)
+    check_range("bars", bars, 0, 1_024)
+    return Count(filter_, bars, bars_from_ms, bar_ms)
 
 
 def _read_bulk(data: bytes) -> Bulk:
@@ -1091,7 +1097,8 @@ def _write_jobs(one: Jobs, parts: list[bytes]) -> None:
 
 
 def _write_counted(one: Counted, parts: list[bytes]) -> None:
-    parts.append(U64.pack(one.jobs))
+    parts.append(_COUNTED.pack(one.jobs, 16, len(one.by_due)))
+    parts += [_DUE_BAR.pack(by_due.start_ms, by_due.jobs) for by_due in one.by_due]
 
 
 def _write_bulked(one: Bulked, parts: list[bytes]) -> None:

@@ -139,7 +139,12 @@ const commands = {
   },
 
   async count(command) {
-    return { jobs: String(await client(command).count(filterOf(command.filter))) };
+    const filter = filterOf(command.filter);
+    if (!command.bars) return { jobs: String(await client(command).count(filter)) };
+    const bars = { start: new Date(Number(command.bars_from_ms)), barMs: Number(command.bar_ms), count: command.bars };
+    const found = await client(command).countByDue(bars, filter);
+    const byDue = found.map(({ start, jobs }) => ({ start_ms: String(start?.getTime() ?? 0), jobs: String(jobs) }));
+    return { jobs: String(found.reduce((sum, bar) => sum + bar.jobs, 0n)), by_due: byDue };
   },
 
   async close({ client: name }) {

@@ -176,6 +176,7 @@ const STAGE = object([
   ['p999_us', 'p999Us', WIDE],
   ['max_us', 'maxUs', WIDE],
 ]);
+const DUE_BAR = object([['start_ms', 'startMs', WIDE], ['jobs', 'jobs', WIDE]]);
 const CONNECTION = object([
   ['connection', 'connection', WIDE],
   ['session', 'session', WIDE],
@@ -353,7 +354,12 @@ export const REQUESTS = {
     ['cursor', 'cursor', BYTES],
     ['filter', 'filter', FILTER],
   ]),
-  COUNT: fields([['filter', 'filter', FILTER]]),
+  COUNT: fields([
+    ['filter', 'filter', FILTER],
+    ['bars', 'bars', NUMBER],
+    ['bars_from_ms', 'barsFromMs', WIDE],
+    ['bar_ms', 'barMs', WIDE],
+  ]),
   BULK: fields([
     ['jobs_max', 'jobsMax', NUMBER],
     ['change', 'change', NUMBER],
@@ -501,7 +507,7 @@ export const RESPONSES = {
   ]),
   KICKED: fields([['jobs', 'jobs', NUMBER]]),
   JOBS: fields([['cursor', 'cursor', BYTES], ['jobs', 'jobs', list(LISTED)]]),
-  COUNTED: fields([['jobs', 'jobs', WIDE]]),
+  COUNTED: fields([['jobs', 'jobs', WIDE], ['by_due', 'byDue', list(DUE_BAR)]]),
   BULKED: fields([['jobs', 'jobs', NUMBER], ['cursor', 'cursor', BYTES], ['skipped', 'skipped', NUMBER]]),
   TOPIC_COUNTS: fields([['topics', 'topics', list(TOPIC_COUNT)]]),
   QUEUE_STATS: fields([

@@ -23,7 +23,7 @@ import { jobInfo, stateOf, type JobInfo, type JobRef, type JobState, type Unknow
 import { onlyKnown, type Names } from './known.js';
 import { checkKey, checkTopic } from './new-job.js';
 import { CHANGE_NAMES, DISCONNECT_OPTIONS, DUE_KIND, JOB_KIND, LIST_MARKS, ORDER_NAMES, PAGE_MARKS, STEP } from './protocol/choices.js';
-import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, GROUPS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, SCHEDULES_LISTED_MAX } from './protocol/limits.js';
+import { BULK_JOBS_MAX, CONNECTIONS_LISTED_MAX, DUE_BARS_MAX, GROUPS_LISTED_MAX, KICK_JOBS_MAX, LIST_JOBS_MAX, SCHEDULES_LISTED_MAX } from './protocol/limits.js';
 import type { JobReference, RequestFields, RequestName, ResponseFields, ResponseName } from './protocol/messages.js';
 import { connectionInfo, queueStats, topicCounts, topicSettings, type ConnectionInfo, type QueueStats, type TopicCounts, type TopicSettings } from './reports.js';
 import {
@@ -90,6 +90,23 @@ export interface BulkOptions extends CallOptions {
   cursor?: Uint8Array;
 }
 
+/** Equally long parts of a time, one after the other. */
+export interface DueBars {
+  /** Where the first one begins. */
+  readonly start: Instant;
+  /** How long each is, in milliseconds. */
+  readonly barMs: number;
+  /** How many: 1 to 1,024. */
+  readonly count: number;
+}
+
+/** How many jobs are due in a part of a time. */
+export interface DueBar {
+  /** When it begins: it goes on to the next one, and the last one has no end. `null` for the jobs before the first bar. */
+  readonly start: Date | null;
+  readonly jobs: bigint;
+}
+
 /** One step of a bulk change. */
 export interface BulkStep {
   readonly changed: number;
@@ -101,6 +118,7 @@ export interface BulkStep {
 
 const RESCHEDULE_OPTIONS: Names<RescheduleOptions> = { ifVersion: true, signal: true };
 const LIST_OPTIONS: Names<ListOptions> = { order: true, pageSize: true, withBodies: true, signal: true };
+const DUE_BARS: Names<DueBars> = { start: true, barMs: true, count: true };
 const BULK_OPTIONS: Names<BulkOptions> = { stepSize: true, cursor: true, signal: true };
 
 export abstract class OperatorCalls {
@@ -218,7 +236,23 @@ export abstract class OperatorCalls {
 
   /** How many jobs match. */
   async count(filter: JobFilter = {}, options: CallOptions = {}): Promise<bigint> {
-    return (await this.ask('COUNT', { filter: filterValue(filter) }, 'COUNTED', options)).jobs;
+    return (await this.ask('COUNT', { filter: filterValue(filter), bars: 0, barsFromMs: 0n, barMs: 0n }, 'COUNTED', options)).jobs;
+  }
+
+  /**
+   * How many jobs match, by when they are due: before `start`, in each of the `count` bars of `barMs` milliseconds from `start`
+   * on, and after them.
+   */
+  async countByDue(bars: DueBars, filter: JobFilter = {}, options: CallOptions = {}): Promise<DueBar[]> {
+    const { start, barMs, count } = onlyKnown('bars', bars, DUE_BARS);
+    const fields = {
+      filter: filterValue(filter),
+      bars: wholeNumber('count', count, DUE_BARS_MAX),
+      barsFromMs: instantMs('start', start),
+      barMs: BigInt(wholeNumber('barMs', barMs, Number.MAX_SAFE_INTEGER)),
+    };
+    const { byDue } = await this.ask('COUNT', fields, 'COUNTED', options);
+    return (byDue ?? []).map(({ startMs, jobs }) => ({ start: startMs === 0n ? null : new Date(Number(startMs)), jobs }));
   }
 
   /** Changes all jobs that match, step by step: iterate to go on. Stop at any step, and go on later from its cursor. */

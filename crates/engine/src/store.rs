@@ -96,6 +96,17 @@ pub trait JobStore {
     /// that stay spilled, even if their rows move.
     fn walk_on(&self, walk: &mut Self::Walk, budget: &mut usize) -> Result<Walked, Self::Error>;
 
+    /// Counts the spilled jobs of a walk instead of visiting them, as they are at the first call. Adds a job to the count
+    /// of the first bound after its timer's time by the wall clock; behind the last bound to one count more, if there is
+    /// one. The bounds rise. Returns true when all are counted, false when the budget is used up.
+    fn count_on(
+        &self,
+        walk: &mut Self::Walk,
+        bounds: &[Millis],
+        counts: &mut [u64],
+        budget: &mut usize,
+    ) -> Result<bool, Self::Error>;
+
     /// The first spilled job of a timeline in the order (time, id).
     fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, Self::Error>;
 

@@ -79,6 +79,8 @@ pub(crate) enum Ttr {}
 pub(crate) enum Wait {}
 /// How long a finished job is remembered.
 pub(crate) enum Remember {}
+/// How long the parts of a time are by which jobs are counted.
+pub(crate) enum BarWidth {}
 /// How far a test moves the clock.
 pub(crate) enum ClockStep {}
 /// A point in time.
@@ -124,6 +126,11 @@ impl Bounds for Wait {
 impl Bounds for Remember {
     const MILLIS: RangeInclusive<u64> = 0..=DEDUPE_RETENTION_MS_MAX;
     const EXAMPLE: &'static str = "1d";
+}
+
+impl Bounds for BarWidth {
+    const MILLIS: RangeInclusive<u64> = 1..=DELAY_MS_MAX;
+    const EXAMPLE: &'static str = "1h";
 }
 
 impl<B: Bounds> Text for Span<B> {

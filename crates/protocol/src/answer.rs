@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::connections::ConnectionList;
 use super::groups::{GroupPage, Reason};
 use super::response::{
-    BackupReady, ClusterReport, Delivered, JobReport, Leased, PushResult, Response, SettleResult,
+    BackupReady, ClusterReport, Delivered, DueBar, JobReport, Leased, PushResult, Response, SettleResult,
     StatsReport, TopicReport, TopicSettings, Welcome,
 };
 use super::schedule::{SchedulePage, ScheduleReport};
@@ -51,8 +51,14 @@ pub struct Step {
 pub struct Kicked(pub u32);
 
 /// How many jobs match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted(pub u64);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// How many jobs match.
+    pub jobs: u64,
+    /// With [`Count::bars`](super::Count::bars): the jobs that are due before them, each bar, and the jobs that are due
+    /// after them. Else empty.
+    pub by_due: Vec<DueBar>,
+}
 
 /// A schedule that was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +103,7 @@ carried! {
     Response::Changed { job, state, due, version } => Changed = Changed { job, state, due, version };
     Response::Kicked { jobs } => Kicked = Kicked(jobs);
     Response::Jobs { jobs, cursor } => Page = Page { jobs, cursor };
-    Response::Counted { jobs } => Counted = Counted(jobs);
+    Response::Counted { jobs, by_due } => Counted = Counted { jobs, by_due };
     Response::Bulked { jobs, skipped, cursor } => Step = Step { jobs, skipped, cursor };
     Response::Topics(topics) => Vec<TopicReport> = topics;
     Response::Stats(stats) => StatsReport = *stats;

@@ -7,13 +7,14 @@ use super::codes::choices::change;
 use super::decode_error::DecodeError;
 use super::field::{Field, Subject};
 use super::job::{buried, buried_number, listed, report_of_listed};
-use super::layout::frames;
-use super::response::{JobReport, Response};
+use super::layout::{frames, records};
+use super::response::{DueBar, JobReport, Response};
 use super::wire::{self, Fields, Fixed, Reader, in_range, mark, not_longer};
 use adjourn_types::limits::{
-    BULK_JOBS_MAX, CURSOR_BYTES_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX, LIST_JOBS_MAX,
+    BULK_JOBS_MAX, CURSOR_BYTES_MAX, DUE_BARS_MAX, FILTER_BYTES_MAX, FILTER_REASON_BYTES_MAX, KEY_BYTES_MAX,
+    LIST_JOBS_MAX,
 };
-use adjourn_types::{Filter, GroupName, ListOrder, Millis, States, TopicName};
+use adjourn_types::{DueBars, Filter, GroupName, ListOrder, Millis, States, TopicName};
 
 /// The tags of conditions.
 mod tag {
@@ -42,6 +43,15 @@ pub struct List {
     pub with_bodies: bool,
     /// The cursor of the page before; empty for the first page.
     pub cursor: Bytes,
+}
+
+/// A count of jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// The conditions that the jobs meet.
+    pub filter: Filter,
+    /// Set to count them by when they are due, too.
+    pub bars: Option<DueBars>,
 }
 
 /// A step of a change to many jobs.
@@ -101,14 +111,14 @@ impl Field for List {
         })
     }
 
-    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
         in_range(self.jobs_max, 1..=LIST_JOBS_MAX, "jobs_max")?;
         not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
-        self.filter.check("filter", body_bytes_max)
+        check(&self.filter)
     }
 
     fn subject(&mut self) -> Subject<'_> {
-        self.filter.subject()
+        subject(&mut self.filter)
     }
 
     fn detach(self) -> Self {
@@ -116,32 +126,71 @@ impl Field for List {
     }
 }
 
-impl Field for Filter {
+impl Count {
+    /// A copy that does not keep alive the buffer it was read from.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self { filter: self.filter.detached(), bars: self.bars }
+    }
+}
+
+impl From<Filter> for Count {
+    fn from(filter: Filter) -> Self {
+        Self { filter, bars: None }
+    }
+}
+
+impl Field for Count {
     fn put(&self, out: &mut BytesMut) {
-        let conditions = conditions(self);
-        Fixed::<2>::new().length16(conditions.len()).write(out);
-        out.put_slice(&conditions);
+        let frame = frames::Count {
+            filter: &conditions(&self.filter)[..],
+            bars: self.bars.map(|bars| bars.count),
+            bars_from_ms: self.bars.map(|bars| bars.from.0),
+            bar_ms: self.bars.map(|bars| bars.width_ms),
+        };
+        frame.put(out);
     }
 
-    fn take(reader: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
-        filter_of(&reader.bytes16(name)?)
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let frames::Count { filter, bars, bars_from_ms, bar_ms } = frames::Count::take(reader)?;
+        let bars = match bars {
+            None | Some(0) => None,
+            Some(count) => Some(DueBars {
+                from: Millis(bars_from_ms.ok_or(DecodeError::Truncated("bars_from_ms"))?),
+                width_ms: bar_ms.ok_or(DecodeError::Truncated("bar_ms"))?,
+                count,
+            }),
+        };
+        Ok(Self { filter: filter_of(&filter)?, bars })
     }
 
-    fn check(&self, name: &'static str, _: usize) -> Result<(), DecodeError> {
-        not_longer(conditions(self).len(), FILTER_BYTES_MAX, name)?;
-        let states = self.states.bits();
-        States::from_bits(states).ok_or(DecodeError::Choice { field: "states", value: states })?;
-        not_longer(self.key_prefix.as_ref().map_or(0, Bytes::len), KEY_BYTES_MAX, "key prefix")?;
-        not_longer(self.reason.as_ref().map_or(0, String::len), FILTER_REASON_BYTES_MAX, "reason")
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        if let Some(bars) = self.bars {
+            in_range(bars.count, 1..=DUE_BARS_MAX, "bars")?;
+            in_range(bars.width_ms, 1..=u64::MAX, "bar_ms")?;
+        }
+        check(&self.filter)
     }
 
     fn subject(&mut self) -> Subject<'_> {
-        self.topic.as_ref().map_or(Subject::Nothing, Subject::Topic)
+        subject(&mut self.filter)
     }
 
     fn detach(self) -> Self {
         self.detached()
     }
+}
+
+fn check(filter: &Filter) -> Result<(), DecodeError> {
+    not_longer(conditions(filter).len(), FILTER_BYTES_MAX, "filter")?;
+    let states = filter.states.bits();
+    States::from_bits(states).ok_or(DecodeError::Choice { field: "states", value: states })?;
+    not_longer(filter.key_prefix.as_ref().map_or(0, Bytes::len), KEY_BYTES_MAX, "key prefix")?;
+    not_longer(filter.reason.as_ref().map_or(0, String::len), FILTER_REASON_BYTES_MAX, "reason")
+}
+
+fn subject(filter: &mut Filter) -> Subject<'_> {
+    filter.topic.as_ref().map_or(Subject::Nothing, Subject::Topic)
 }
 
 /// A filter from its conditions.
@@ -279,14 +328,14 @@ impl Field for Bulk {
         Ok(Self { change, filter: filter_of(&filter)?, jobs_max, cursor })
     }
 
-    fn check(&self, _: &'static str, body_bytes_max: usize) -> Result<(), DecodeError> {
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
         in_range(self.jobs_max, 1..=BULK_JOBS_MAX, "jobs_max")?;
         not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
-        self.filter.check("filter", body_bytes_max)
+        check(&self.filter)
     }
 
     fn subject(&mut self) -> Subject<'_> {
-        self.filter.subject()
+        subject(&mut self.filter)
     }
 
     fn detach(self) -> Self {
@@ -296,6 +345,17 @@ impl Field for Bulk {
 
 pub(super) fn encode_bulked(jobs: u32, skipped: u32, cursor: &[u8], out: &mut BytesMut) {
     frames::Bulked { jobs, cursor, skipped }.put(out);
+}
+
+pub(super) fn encode_counted(jobs: u64, by_due: &[DueBar], out: &mut BytesMut) {
+    let by_due = by_due.iter().map(|bar| records::DueBar { start_ms: bar.from.0, jobs: bar.jobs });
+    frames::Counted { jobs, by_due }.put(out);
+}
+
+pub(super) fn decode_counted(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
+    let bar = |bar: records::DueBar| DueBar { from: Millis(bar.start_ms), jobs: bar.jobs };
+    let frames::Counted { jobs, by_due } = frames::Counted::take(reader, |read| Ok(bar(read)))?;
+    Ok(Response::Counted { jobs, by_due })
 }
 
 pub(super) fn decode_bulked(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {

@@ -71,7 +71,7 @@ impl Response {
             }
             Self::Kicked { jobs } => job::encode_kicked(*jobs, out),
             Self::Jobs { jobs, cursor } => browse::encode_jobs(jobs, cursor, out),
-            Self::Counted { jobs } => frames::Counted { jobs: *jobs }.put(out),
+            Self::Counted { jobs, by_due } => browse::encode_counted(*jobs, by_due, out),
             Self::Bulked { jobs, skipped, cursor } => {
                 browse::encode_bulked(*jobs, *skipped, cursor, out);
             }
@@ -116,7 +116,7 @@ impl Response {
             ResponseOpcode::Changed => job::decode_changed(reader)?,
             ResponseOpcode::Kicked => job::decode_kicked(reader)?,
             ResponseOpcode::Jobs => browse::decode_jobs(reader)?,
-            ResponseOpcode::Counted => Self::Counted { jobs: frames::Counted::take(reader)?.jobs },
+            ResponseOpcode::Counted => browse::decode_counted(reader)?,
             ResponseOpcode::Bulked => browse::decode_bulked(reader)?,
             ResponseOpcode::TopicCounts => Self::Topics(counts::decode_topics(reader)?),
             ResponseOpcode::QueueStats => Self::Stats(Box::new(counts::decode_stats(reader)?)),

@@ -35,7 +35,7 @@ mod wire;
 
 pub use advance::Advance;
 pub use answer::{Changed, Counted, Kicked, Page, ScheduleRan, Scheduled, Step};
-pub use browse::{Bulk, Change, List};
+pub use browse::{Bulk, Change, Count, List};
 pub use codes::ResponseOpcode;
 pub use connections::{ConnectionList, ConnectionReport};
 pub use decode_error::DecodeError;
@@ -49,9 +49,9 @@ pub use push::{Idempotency, NewJob, Push, backfill};
 pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{
-    BackupReady, ClusterReport, Delivered, GoingAway, JobReport, Leased, Member, MemberReport, PushResult,
-    Response, Resume, Role, SettleResult, StageReport, StatsReport, TopicReport, TopicSettings, Totals,
-    Welcome,
+    BackupReady, ClusterReport, Delivered, DueBar, GoingAway, JobReport, Leased, Member, MemberReport,
+    PushResult, Response, Resume, Role, SettleResult, StageReport, StatsReport, TopicReport, TopicSettings,
+    Totals, Welcome,
 };
 pub use schedule::{
     IfVersion, JobTemplate, ListedSchedule, ScheduleChange, ScheduleConditions, ScheduleList, SchedulePage,

@@ -13,8 +13,10 @@ use adjourn_types::{
     SessionSecret, TopicName, TopicPolicy,
 };
 
+mod due_bar;
 mod stage;
 
+pub use due_bar::DueBar;
 pub use stage::StageReport;
 
 /// One answer.
@@ -74,6 +76,8 @@ pub enum Response {
     Counted {
         /// How many jobs match.
         jobs: u64,
+        /// If bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them.
+        by_due: Vec<DueBar>,
     },
     /// To BULK.
     Bulked {
@@ -212,6 +216,7 @@ impl Response {
                 }
                 Self::Pushed(results) => ITEM_BYTES * results.len(),
                 Self::Settled(results) => ITEM_BYTES * results.len(),
+                Self::Counted { by_due, .. } => ITEM_BYTES * by_due.len(),
                 Self::Topics(topics) => topics_bytes(topics),
                 // The driver adds the stages later, and the weight must not change by that.
                 Self::Stats(stats) => PART_BYTES + STAGES_BYTES + topics_bytes(&stats.topics),
@@ -241,7 +246,6 @@ impl Response {
                 | Self::Subscribed
                 | Self::Changed { .. }
                 | Self::Kicked { .. }
-                | Self::Counted { .. }
                 | Self::BackupReady(_) => 0,
             }
     }

@@ -13,7 +13,7 @@ pub(super) fn about(request: &mut Request) -> String {
     match request {
         Request::TopicSet(set) => of_settings(set),
         Request::List(list) => of_filter(&list.filter),
-        Request::Count(filter) => of_filter(filter),
+        Request::Count(count) => of_filter(&count.filter),
         Request::Bulk(bulk) => of_bulk(bulk),
         Request::Advance(Advance::By(by_ms)) => format!("clock by {by_ms} ms"),
         Request::Advance(Advance::ToNext) => "clock to the next job".to_owned(),

@@ -16,7 +16,7 @@ use super::node::Node;
 use super::selects::{NO_JOB, is_in_any};
 use super::token_limits::TokenLimits;
 use adjourn_protocol::{
-    Bulk, Change, ErrorCode, ErrorReply, JobRef, Push, Request, RequestOpcode, Subject, TopicSet,
+    Bulk, Change, Count, ErrorCode, ErrorReply, JobRef, Push, Request, RequestOpcode, Subject, TopicSet,
 };
 use adjourn_types::{Access, CallBack, Filter, IfExists, JobId, Lease, Right, TopicId, TopicName};
 
@@ -209,7 +209,7 @@ fn scope(right: Right, request: &mut Request) -> Scope<'_> {
             None => Scope::All(vec![(Right::Push, to)]),
             Some(from) => Scope::TopicsBy(vec![(right, from), (Right::Push, to)]),
         },
-        Request::Count(Filter { topic: None, .. }) => Scope::All(Vec::new()),
+        Request::Count(Count { filter: Filter { topic: None, .. }, .. }) => Scope::All(Vec::new()),
         request => match request.subject() {
             Subject::Topic(topic) => Scope::Topics(std::slice::from_ref(topic)),
             Subject::Topics(topics) => Scope::Topics(topics),

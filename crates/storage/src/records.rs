@@ -12,6 +12,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "there are two timelines")]
 
+mod count;
 mod walk;
 
 use std::cmp::Reverse;
@@ -26,7 +27,7 @@ use super::chunks::{Bits, BlockCache, Chunk};
 use adjourn_engine::{
     BodyRef, JobStore, Place, Record, Relocated, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked,
 };
-use adjourn_types::{JobId, TopicId};
+use adjourn_types::{JobId, Millis, TopicId};
 
 pub use walk::Walk;
 
@@ -395,6 +396,16 @@ impl JobStore for Records {
 
     fn walk_on(&self, walk: &mut Walk, budget: &mut usize) -> Result<Walked, StorageError> {
         self.walk_further(walk, budget)
+    }
+
+    fn count_on(
+        &self,
+        walk: &mut Walk,
+        bounds: &[Millis],
+        counts: &mut [u64],
+        budget: &mut usize,
+    ) -> Result<bool, StorageError> {
+        self.count_further(walk, bounds, counts, budget)
     }
 
     fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, StorageError> {

@@ -6,6 +6,37 @@ use bytes::Bytes;
 
 use super::{BuryReason, GroupName, JobId, JobState, Millis, TopicName};
 
+/// Equally long parts of a time, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DueBars {
+    /// Where the first one begins, by the wall clock.
+    pub from: Millis,
+    /// How long each is, in milliseconds; at least 1.
+    pub width_ms: u64,
+    /// How many: 1 to [`DUE_BARS_MAX`](crate::limits::DUE_BARS_MAX).
+    pub count: u32,
+}
+
+impl DueBars {
+    /// Where each bar begins, and where the last one ends.
+    pub fn bounds(self) -> impl Iterator<Item = Millis> {
+        let Self { from, width_ms, count } = self;
+        (0..=u64::from(count)).map(move |nth| from.after(width_ms.saturating_mul(nth)))
+    }
+
+    /// In which part a time is: 0 before the bars, then the bars, and the last one behind them.
+    pub fn part(self, at: Millis) -> usize {
+        let Some(since) = at.0.checked_sub(self.from.0) else { return 0 };
+        let bar = since / self.width_ms.max(1);
+        usize::try_from(bar.min(self.count.into()) + 1).unwrap_or(usize::MAX)
+    }
+
+    /// How many parts there are.
+    pub fn parts(self) -> usize {
+        self.count as usize + 2
+    }
+}
+
 /// Conditions on jobs. A job matches if it meets all of them; the default filter matches every job that is not finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {

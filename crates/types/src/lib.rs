@@ -31,7 +31,7 @@ pub use attributes::{
 pub use call_back::{CallBack, Method, Refused, Success};
 pub use condition::{Condition, ConditionError, Part, Rules, Value};
 pub use duration::{DurationError, duration_ms};
-pub use filter::{Filter, ListOrder, Position, States};
+pub use filter::{DueBars, Filter, ListOrder, Position, States};
 pub use http_url::{HttpUrl, HttpUrlError};
 pub use ids::{Fence, GroupId, JobId, Lease, LeaseParseError, SessionId, SessionSecret, TopicId};
 pub use job::{BuryReason, IfExists, JobHistory, JobState};

@@ -36,6 +36,8 @@ pub const CURSOR_BYTES_MAX: usize = 512;
 pub const FILTER_BYTES_MAX: usize = 1024;
 /// Longest text of a filter on reasons, in bytes.
 pub const FILTER_REASON_BYTES_MAX: usize = 256;
+/// Most bars by which a COUNT counts jobs.
+pub const DUE_BARS_MAX: u32 = 1024;
 /// A page of a LIST ends with the job that brings it to this many bytes of jobs.
 pub const LIST_BYTES_MAX: usize = 8 << 20;
 /// A page of a LIST by due time ends once this many jobs were examined for it.

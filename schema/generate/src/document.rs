@@ -8,7 +8,7 @@ use crate::schema::{Element, ElementKind, Elements, Field, Frame, Item, Kind, Sc
 
 const DOCUMENT: &str = "protocol.md";
 /// Frames and records that have a table of their own; the text describes the others.
-const WITH_TABLE: [&str; 32] = [
+const WITH_TABLE: [&str; 35] = [
     "HELLO",
     "WELCOME",
     "PUSH",
@@ -21,6 +21,9 @@ const WITH_TABLE: [&str; 32] = [
     "JOB",
     "KICK_MANY",
     "LIST",
+    "COUNT",
+    "COUNTED",
+    "due_bar",
     "BULK",
     "EDIT",
     "TOPIC_SETTINGS",

@@ -283,10 +283,13 @@ pub(super) fn list() -> BoxedStrategy<Message> {
     fields.message(0x47)
 }
 
-/// Counts the jobs that match.
+/// Counts the jobs that match, all together or by when they are due.
 pub(super) fn count() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("COUNT");
     fields.add("filter", filter_elements().only());
+    fields.late("bars", kind::number(4, 0..=1_024));
+    fields.late("bars_from_ms", kind::any_number(8));
+    fields.late("bar_ms", kind::any_number(8));
     fields.message(0x48)
 }
 
@@ -665,6 +668,7 @@ pub(super) fn jobs() -> BoxedStrategy<Message> {
 pub(super) fn counted() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("COUNTED");
     fields.add("jobs", kind::any_number(8));
+    fields.late("by_due", kind::list(16, 0..=4_294_967_295, due_bar_record()));
     fields.message(0xc4)
 }
 
@@ -951,6 +955,14 @@ pub(super) fn stage_record() -> BoxedStrategy<Record> {
     fields.add("p99_us", kind::any_number(8));
     fields.add("p999_us", kind::any_number(8));
     fields.add("max_us", kind::any_number(8));
+    fields.record()
+}
+
+/// The jobs of a COUNT that are due in a part of a time.
+pub(super) fn due_bar_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("due_bar");
+    fields.add("start_ms", kind::any_number(8));
+    fields.add("jobs", kind::any_number(8));
     fields.record()
 }
 

@@ -71,6 +71,7 @@ pub(super) fn fitted(mut record: Record) -> Record {
         "HELLO" => clear_unless(it.number("session") != 0, it, "secret"),
         // What other choices do not look at is 0.
         "ADVANCE" => clear_unless(it.number("step") == 0, it, "by_ms"),
+        "COUNT" => bars(it),
         "BULK" => {
             clear_unless(it.number("change") == 3, it, "due_ms");
             clear_unless(it.number("change") == 4, it, "to");
@@ -89,6 +90,16 @@ pub(super) fn fitted(mut record: Record) -> Record {
 fn clear_unless(is_said: bool, it: &mut Record, name: &str) {
     if !is_said {
         it.clear(name);
+    }
+}
+
+/// Bars have a width; what they are is not looked at without any.
+fn bars(it: &mut Record) {
+    if it.number("bars") > 0 {
+        it.set("bar_ms", it.number("bar_ms").max(1));
+    } else {
+        it.clear("bars_from_ms");
+        it.clear("bar_ms");
     }
 }
 

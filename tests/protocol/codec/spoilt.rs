@@ -125,7 +125,7 @@ fn filter() -> impl Strategy<Value = Filter> {
 fn of_many() -> impl Strategy<Value = Request> {
     let asked = || (filter(), about(CURSOR_BYTES_MAX).prop_map(Bytes::from));
     prop_oneof![
-        filter().prop_map(Request::Count),
+        filter().prop_map(|filter| Request::Count(filter.into())),
         changed(messages::list(), (asked(), around_u32(LIST_JOBS_MAX)), |request, (asked, jobs_max)| {
             let Request::List(list) = request else { panic!("{request:?}") };
             ((list.filter, list.cursor), list.jobs_max) = (asked, jobs_max);

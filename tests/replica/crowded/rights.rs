@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use adjourn_protocol::{
-    Advance, Bulk, Change, Edit, ErrorCode, GroupList, GroupSet, Hello, IfVersion, JobRef, JobTemplate, List,
-    NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume, ScheduleConditions,
-    ScheduleList, ScheduleSet, StatsReport, Subscribe, TopicSet,
+    Advance, Bulk, Change, Count, Edit, ErrorCode, GroupList, GroupSet, Hello, IfVersion, JobRef,
+    JobTemplate, List, NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume,
+    ScheduleConditions, ScheduleList, ScheduleSet, StatsReport, Subscribe, TopicSet,
 };
 use adjourn_replica::{Arrival, ConnectionId};
 use adjourn_types::{
@@ -76,7 +76,7 @@ fn example(opcode: RequestOpcode, name: &str, leases: Vec<Lease>) -> Request {
         Of::Peek => Request::Peek { topic },
         Of::KickMany => Request::KickMany { jobs_max: 1, topic },
         Of::List => list(filter(name)),
-        Of::Count => Request::Count(filter(name)),
+        Of::Count => Request::Count(filter(name).into()),
         Of::Bulk => bulk(Change::Kick, filter(name)),
         Of::Pause => Request::Pause { topic },
         Of::Resume => Request::Resume { topic },
@@ -311,14 +311,14 @@ fn lists_counts_and_stats_show_what_a_token_may_see() {
         assert_eq!((jobs.len(), cursor.len()), (0, 0), "a cursor tells of jobs that are not shown");
     }
     // What would count or change the jobs of others needs a topic.
-    for request in [Request::Count(Filter::default()), bulk(Change::Delete, Filter::default())] {
+    for request in [Request::Count(Count::default()), bulk(Change::Delete, Filter::default())] {
         assert_eq!(queue.refusal(client, request), Some(ErrorCode::Forbidden));
     }
     let reader = queue.client(&["read"]);
     assert_eq!(queue.stats(reader).topics.len(), 2);
     assert!(matches!(
-        queue.ask(reader, Request::Count(Filter::default())),
-        Some(Response::Counted { jobs: 2 })
+        queue.ask(reader, Request::Count(Count::default())),
+        Some(Response::Counted { jobs: 2, .. })
     ));
 }
 

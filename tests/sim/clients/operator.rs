@@ -71,7 +71,7 @@ impl Operator {
             22 => Request::Topics,
             24 | 32 | 39 => Request::BackupBegin,
             25 | 26 => Request::List(many::list(&mut endpoint.random)),
-            27 => Request::Count(many::filter(&mut endpoint.random)),
+            27 => Request::Count(many::filter(&mut endpoint.random).into()),
             28..=30 => Request::Bulk(many::bulk(endpoint, self.pace)),
             31 => Request::TopicDelete { topic: name },
             33 | 34 => Request::TopicSet(TopicSet {

@@ -124,7 +124,7 @@ impl Tenants {
             }),
             21 => self.set_topic(&mut endpoint.random, name),
             22 => Request::KickMany { topic: topic(name), jobs_max: 2 },
-            _ => Request::Count(of_topic(name)),
+            _ => Request::Count(of_topic(name).into()),
         }
     }
 
@@ -236,7 +236,7 @@ impl Tenants {
                 }));
                 endpoint.send(Request::KickMany { topic: topic(name), jobs_max: KICK_JOBS_MAX });
             }
-            endpoint.send(Request::Count(of_topic(name)));
+            endpoint.send(Request::Count(of_topic(name).into()));
         }
     }
 
@@ -312,8 +312,8 @@ impl Role for Tenants {
                     self.backlog[place] += pushed.count() as u64;
                 }
             }
-            (Request::Count(filter), Response::Counted { jobs }) => {
-                if let Some(place) = filter.topic.as_ref().and_then(place_of) {
+            (Request::Count(count), Response::Counted { jobs, .. }) => {
+                if let Some(place) = count.filter.topic.as_ref().and_then(place_of) {
                     self.backlog[place] = *jobs;
                     let is_over = self.drains_since.is_some_and(|since| endpoint.now >= since + OVER_WITHIN);
                     self.is_counted[place] = is_over && *jobs == 0;

@@ -76,6 +76,9 @@ type command struct {
 	Filter        *shownFilter    `json:"filter"`
 	Order         uint8           `json:"order"`
 	JobsMax       int             `json:"jobs_max"`
+	Bars          int             `json:"bars"`
+	BarsFromMs    number          `json:"bars_from_ms"`
+	BarMs         number          `json:"bar_ms"`
 	WithBodies    bool            `json:"with_bodies"`
 	Topics        []string        `json:"topics"`
 	Weights       []uint16        `json:"weights"`
@@ -164,8 +167,7 @@ func (h *harness) onClient(ctx context.Context, q *adjourn.Client, c *command) (
 	case "list":
 		return list(ctx, q, c)
 	case "count":
-		n, err := q.Count(ctx, c.Filter.filter())
-		return map[string]any{"jobs": decimal(n)}, err
+		return count(ctx, q, c)
 	case "close":
 		return empty, q.Close()
 	case "reserve":
@@ -239,6 +241,25 @@ func list(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		jobs = append(jobs, shownJob(it.Job()))
 	}
 	return map[string]any{"jobs": jobs}, it.Err()
+}
+
+func count(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
+	if c.Bars == 0 {
+		n, err := q.Count(ctx, c.Filter.filter())
+		return map[string]any{"jobs": decimal(n)}, err
+	}
+	start := time.UnixMilli(int64(c.BarsFromMs))
+	bars, err := q.CountByDue(ctx, c.Filter.filter(), start, time.Duration(c.BarMs)*time.Millisecond, c.Bars)
+	jobs, shown := uint64(0), []any{}
+	for _, bar := range bars {
+		start := uint64(0)
+		if !bar.Start.IsZero() {
+			start = uint64(bar.Start.UnixMilli())
+		}
+		jobs += bar.Jobs
+		shown = append(shown, map[string]any{"start_ms": decimal(start), "jobs": decimal(bar.Jobs)})
+	}
+	return map[string]any{"jobs": decimal(jobs), "by_due": shown}, err
 }
 
 func settle(ctx context.Context, q *adjourn.Client, c *command) ([]error, error) {

@@ -679,6 +679,16 @@ func showStage(v *wire.Stage, to map[string]any) {
 	to["max_us"] = decimal(v.MaxUs)
 }
 
+func takeDueBar(f fields, v *wire.DueBar) {
+	v.StartMs = f.u64("start_ms")
+	v.Jobs = f.u64("jobs")
+}
+
+func showDueBar(v *wire.DueBar, to map[string]any) {
+	to["start_ms"] = decimal(v.StartMs)
+	to["jobs"] = decimal(v.Jobs)
+}
+
 func takeConnection(f fields, v *wire.Connection) {
 	v.Connection = f.u64("connection")
 	v.Session = f.u64("session")
@@ -1117,10 +1127,16 @@ func showList(v *wire.List, to map[string]any) {
 
 func takeCount(f fields, v *wire.Count) {
 	takeFilter(f.object("filter"), &v.Filter)
+	v.Bars = f.u32("bars")
+	v.BarsFromMs = f.u64("bars_from_ms")
+	v.BarMs = f.u64("bar_ms")
 }
 
 func showCount(v *wire.Count, to map[string]any) {
 	to["filter"] = showFilter(&v.Filter)
+	to["bars"] = v.Bars
+	to["bars_from_ms"] = decimal(v.BarsFromMs)
+	to["bar_ms"] = decimal(v.BarMs)
 }
 
 func takeBulk(f fields, v *wire.Bulk) {
@@ -1551,10 +1567,12 @@ func showJobs(v *wire.Jobs, to map[string]any) {
 
 func takeCounted(f fields, v *wire.Counted) {
 	v.Jobs = f.u64("jobs")
+	v.ByDue = takeItems(f, "by_due", takeDueBar)
 }
 
 func showCounted(v *wire.Counted, to map[string]any) {
 	to["jobs"] = decimal(v.Jobs)
+	to["by_due"] = showItems(v.ByDue, showDueBar)
 }
 
 func takeBulked(f fields, v *wire.Bulked) {

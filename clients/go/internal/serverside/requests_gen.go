@@ -503,6 +503,16 @@ func readList(r *wire.Reader, m *wire.List) {
 
 func readCount(r *wire.Reader, m *wire.Count) {
 	readFilter(r, int(r.U16()), &m.Filter)
+	if r.More() {
+		m.Bars = r.U32()
+		atMost(r, "bars", uint64(m.Bars), 1024)
+	}
+	if r.More() {
+		m.BarsFromMs = r.U64()
+	}
+	if r.More() {
+		m.BarMs = r.U64()
+	}
 }
 
 func readBulk(r *wire.Reader, m *wire.Bulk) {

@@ -184,6 +184,12 @@ func appendStage(w *wire.Writer, v *wire.Stage) {
 	w.Text(v.Stage)
 }
 
+func appendDueBar(w *wire.Writer, v *wire.DueBar) {
+	b := w.Fixed(16)
+	binary.LittleEndian.PutUint64(b, v.StartMs)
+	binary.LittleEndian.PutUint64(b[8:], v.Jobs)
+}
+
 func appendConnection(w *wire.Writer, v *wire.Connection) {
 	b := w.Fixed(64)
 	binary.LittleEndian.PutUint64(b, v.Connection)
@@ -434,6 +440,10 @@ func appendJobs(w *wire.Writer, m *wire.Jobs) {
 
 func appendCounted(w *wire.Writer, m *wire.Counted) {
 	w.U64(m.Jobs)
+	w.List(16, len(m.ByDue))
+	for i := range m.ByDue {
+		appendDueBar(w, &m.ByDue[i])
+	}
 }
 
 func appendBulked(w *wire.Writer, m *wire.Bulked) {

@@ -179,6 +179,15 @@ type Stage struct {
 	MaxUs uint64
 }
 
+// DueBar is a part of frames. The jobs of a COUNT that are due in a part of a time.
+type DueBar struct {
+	// StartMs: where it begins, on the wall clock, in milliseconds: up to the next one, or without an end. 0 in the
+	// first item: the jobs before the bars.
+	StartMs uint64
+	// Jobs: how many.
+	Jobs uint64
+}
+
 // Connection is a part of frames. One client that is connected to the node.
 type Connection struct {
 	// Connection: its number. It is never reused, not by another node and not after a restart.
@@ -639,10 +648,16 @@ type List struct {
 // Opcode is OpList.
 func (*List) Opcode() Opcode { return OpList }
 
-// Count is the request COUNT. Counts the jobs that match.
+// Count is the request COUNT. Counts the jobs that match, all together or by when they are due.
 type Count struct {
 	// Filter: the conditions that the jobs meet, as in LIST.
 	Filter Filter
+	// Bars: counts the jobs by when they are due, too, in so many bars. Absent or 0: only all together.
+	Bars uint32
+	// BarsFromMs: where the first bar begins, on the wall clock, in milliseconds.
+	BarsFromMs uint64
+	// BarMs: the width of a bar in milliseconds, at least 1 if there are bars.
+	BarMs uint64
 }
 
 // Opcode is OpCount.
@@ -1172,6 +1187,8 @@ func (*Jobs) Opcode() Opcode { return OpJobs }
 type Counted struct {
 	// Jobs: how many.
 	Jobs uint64
+	// ByDue: if bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them.
+	ByDue []DueBar
 }
 
 // Opcode is OpCounted.

@@ -317,6 +317,15 @@ func appendCount(w *Writer, m *Count) {
 	filter := w.Begin()
 	AppendFilter(w, &m.Filter)
 	w.End(filter)
+	if m.Bars != 0 || m.BarsFromMs != 0 || m.BarMs != 0 {
+		w.U32(m.Bars)
+	}
+	if m.BarsFromMs != 0 || m.BarMs != 0 {
+		w.U64(m.BarsFromMs)
+	}
+	if m.BarMs != 0 {
+		w.U64(m.BarMs)
+	}
 }
 
 func appendBulk(w *Writer, m *Bulk) {

@@ -260,6 +260,15 @@ func readStage(r *Reader, fixed int, v *Stage) {
 	v.Stage = r.Text(stage)
 }
 
+func readDueBar(r *Reader, fixed int, v *DueBar) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.StartMs = binary.LittleEndian.Uint64(b)
+	v.Jobs = binary.LittleEndian.Uint64(b[8:])
+}
+
 func readConnection(r *Reader, fixed int, v *Connection) {
 	b := r.Take(fixed)
 	if b == nil {
@@ -576,6 +585,14 @@ func readJobs(r *Reader, m *Jobs) {
 
 func readCounted(r *Reader, m *Counted) {
 	m.Jobs = r.U64()
+	if r.More() {
+		if fixed, count := r.List(16); count > 0 {
+			m.ByDue = make([]DueBar, count)
+			for i := range m.ByDue {
+				readDueBar(r, fixed, &m.ByDue[i])
+			}
+		}
+	}
 }
 
 func readBulked(r *Reader, m *Bulked) {

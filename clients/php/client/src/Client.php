@@ -365,6 +365,24 @@ final class Client
     }
 
     /**
+     * Counts the jobs that match by when they are due: before `$start`, in each of the bars of this length from `$start` on, and
+     * after them.
+     *
+     * @param int $bars how many bars, 1 to `Limit::DUE_BARS_MAX`
+     *
+     * @return list<DueBar>
+     */
+    public function countByDue(Filter $filter, \DateTimeInterface $start, int $barMs, int $bars): array
+    {
+        if ($bars < 1 || $bars > Limit::DUE_BARS_MAX || $barMs < 1) {
+            throw new UsageError(sprintf('%d bars of %d ms: give 1 to %d bars of at least 1 ms', $bars, $barMs, Limit::DUE_BARS_MAX));
+        }
+        $asked = ['filter' => $filter->encode(), 'bars' => $bars, 'bars_from_ms' => max(0, Time::ms($start)), 'bar_ms' => $barMs];
+
+        return array_map(DueBar::of(...), $this->session->call(Opcode::Count, $asked)['by_due']);
+    }
+
+    /**
      * Changes all jobs that match, step by step while the caller iterates.
      *
      * @return iterable<BulkStep>

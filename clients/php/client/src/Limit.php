@@ -50,6 +50,8 @@ final class Limit
     public const FILTER_BYTES_MAX = 1024;
     /** Longest text of a filter's condition on reasons. */
     public const FILTER_REASON_BYTES_MAX = 256;
+    /** Most bars by which a COUNT counts jobs. */
+    public const DUE_BARS_MAX = 1024;
     /** Longest reason of a RELEASE or BURY. */
     public const REASON_BYTES_MAX = 1024;
     /** Leases in one FINISH, RELEASE, TOUCH, BURY. */

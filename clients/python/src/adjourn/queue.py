@@ -35,6 +35,7 @@ from .protocol.elements import TopicPolicy
 from .protocol.numbers import (
     BULK_JOBS_MAX,
     CONNECTIONS_LISTED_MAX,
+    DUE_BARS_MAX,
     GROUPS_LISTED_MAX,
     LIST_JOBS_MAX,
     RELEASE_BY_BACKOFF,
@@ -354,6 +355,19 @@ class Queue:
     async def count(self, **conditions: Unpack[Where]) -> int:
         """How many jobs meet the conditions."""
         return (await self._ask(rq.Count(where(conditions)), rs.Counted)).jobs
+
+    async def count_by_due(
+        self, start: datetime, bar: Duration, bars: int, **conditions: Unpack[Where]
+    ) -> Sequence[rs.DueBar]:
+        """How many jobs meet the conditions, by when they are due: before `start`, in each of the bars of this length from
+        `start` on, and after them. There are 1 to `DUE_BARS_MAX` bars."""
+        if not 1 <= bars <= DUE_BARS_MAX:
+            raise UsageError(f"bars is 1 to {DUE_BARS_MAX}, not {bars!r}")
+        bar_ms = times.to_ms(bar, "bar")
+        if bar_ms < 1:
+            raise UsageError("bar is at least a millisecond")
+        request = rq.Count(where(conditions), bars, times.to_epoch_ms(start, "start"), bar_ms)
+        return (await self._ask(request, rs.Counted)).by_due
 
     async def bulk(
         self,

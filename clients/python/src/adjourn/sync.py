@@ -347,6 +347,10 @@ class Queue:
         """How many jobs meet the conditions."""
         return self._do(lambda q: q.count(**conditions))
 
+    def count_by_due(self, start: datetime, bar: Duration, bars: int, **conditions: Unpack[Where]) -> Sequence[rs.DueBar]:
+        """How many jobs meet the conditions, by when they are due: see `Queue.count_by_due`."""
+        return self._do(lambda q: q.count_by_due(start, bar, bars, **conditions))
+
     def bulk(
         self,
         change: BulkChange,

@@ -40,6 +40,8 @@ export const CURSOR_BYTES_MAX = 512;
 export const FILTER_BYTES_MAX = 1_024;
 /** Longest text of a filter's condition on reasons. */
 export const FILTER_REASON_BYTES_MAX = 256;
+/** Most bars by which a COUNT counts jobs. */
+export const DUE_BARS_MAX = 1_024;
 /** Longest reason of a RELEASE or BURY. */
 export const REASON_BYTES_MAX = 1_024;
 /** Leases in one FINISH, RELEASE, TOUCH, BURY. WELCOME has the server's own, as `leasesMax`. */

@@ -423,6 +423,17 @@ export interface StageValue {
   readonly maxUs: bigint;
 }
 
+/** The jobs of a COUNT that are due in a part of a time. */
+export interface DueBarValue {
+  /**
+   * Where it begins, on the wall clock, in milliseconds: up to the next one, or without an end. 0 in the first item:
+   * the jobs before the bars.
+   */
+  readonly startMs: bigint;
+  /** How many. */
+  readonly jobs: bigint;
+}
+
 /** One client that is connected to the node. */
 export interface ConnectionValue {
   /** Its number. It is never reused, not by another node and not after a restart. */
@@ -882,10 +893,16 @@ export interface ListFields {
   readonly filter: FilterValue;
 }
 
-/** COUNT: Counts the jobs that match. */
+/** COUNT: Counts the jobs that match, all together or by when they are due. */
 export interface CountFields {
   /** The conditions that the jobs meet, as in LIST. */
   readonly filter: FilterValue;
+  /** Counts the jobs by when they are due, too, in so many bars. Absent or 0: only all together. */
+  readonly bars: number;
+  /** Where the first bar begins, on the wall clock, in milliseconds. */
+  readonly barsFromMs: bigint;
+  /** The width of a bar in milliseconds, at least 1 if there are bars. */
+  readonly barMs: bigint;
 }
 
 /** BULK: Does the same to many jobs, a bounded number with each request. */
@@ -1176,7 +1193,7 @@ export const REQUESTS = {
   KICK_MANY: 0x46,
   /** Shows jobs, a page at a time. */
   LIST: 0x47,
-  /** Counts the jobs that match. */
+  /** Counts the jobs that match, all together or by when they are due. */
   COUNT: 0x48,
   /** Does the same to many jobs, a bounded number with each request. */
   BULK: 0x49,
@@ -1448,6 +1465,8 @@ export interface JobsFields {
 export interface CountedFields {
   /** How many. */
   readonly jobs: bigint;
+  /** If bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them. */
+  readonly byDue: readonly DueBarValue[];
 }
 
 /** BULKED: How many jobs were changed. */

@@ -250,7 +250,11 @@ function putList(to: ByteWriter, fields: ListFields): void {
 }
 
 function putCount(to: ByteWriter, fields: CountFields): void {
+  const { bars = 0, barsFromMs = 0n, barMs = 0n } = fields;
   to.raw16(encodeFilter(fields.filter));
+  if (bars !== 0 || barsFromMs !== 0n || barMs !== 0n) to.u32(bars);
+  if (barsFromMs !== 0n || barMs !== 0n) to.u64(barsFromMs);
+  if (barMs !== 0n) to.u64(barMs);
 }
 
 function putBulk(to: ByteWriter, fields: BulkFields): void {

@@ -17,6 +17,7 @@ import type {
   CountedFields,
   DeliverFields,
   DeliveredValue,
+  DueBarValue,
   ErrorFields,
   FiringValue,
   GoingAwayFields,
@@ -249,6 +250,15 @@ function takeStage(from: ByteReader, fixed: number): StageValue {
     p99Us: view.getBigUint64(at + 17, true),
     p999Us: view.getBigUint64(at + 25, true),
     maxUs: view.getBigUint64(at + 33, true),
+  };
+}
+
+function takeDueBar(from: ByteReader, fixed: number): DueBarValue {
+  const at = from.skip(fixed, 'the fixed part of due_bar');
+  const { view } = from;
+  return {
+    startMs: view.getBigUint64(at, true),
+    jobs: view.getBigUint64(at + 8, true),
   };
 }
 
@@ -524,6 +534,7 @@ function takeJobs(from: ByteReader): JobsFields {
 function takeCounted(from: ByteReader): CountedFields {
   return {
     jobs: from.u64('jobs'),
+    byDue: from.left > 0 ? from.list(16, 'by_due', takeDueBar) : [],
   };
 }
 

@@ -40,6 +40,7 @@ import {
   type DeliverFields,
   type DeliveredValue,
   type DisconnectFields,
+  type DueBarValue,
   type EditFields,
   type ErrorFields,
   type FinishFields,
@@ -453,6 +454,9 @@ function takeList(from: ByteReader): ListFields {
 function takeCount(from: ByteReader): CountFields {
   return {
     filter: takeFilter(from, from.u16('filter')),
+    bars: from.left > 0 ? from.u32('bars') : 0,
+    barsFromMs: from.left > 0 ? from.u64('bars_from_ms') : 0n,
+    barMs: from.left > 0 ? from.u64('bar_ms') : 0n,
   };
 }
 
@@ -775,6 +779,11 @@ function putStage(to: ByteWriter, value: StageValue): void {
   to.textAt8(stageAt, value.stage);
 }
 
+function putDueBar(to: ByteWriter, value: DueBarValue): void {
+  to.u64(value.startMs);
+  to.u64(value.jobs);
+}
+
 function putConnection(to: ByteWriter, value: ConnectionValue): void {
   to.u64(value.connection);
   to.u64(value.session);
@@ -1010,6 +1019,8 @@ function putJobs(to: ByteWriter, fields: JobsFields): void {
 
 function putCounted(to: ByteWriter, fields: CountedFields): void {
   to.u64(fields.jobs);
+  to.list(16, fields.byDue.length);
+  for (const item of fields.byDue) putDueBar(to, item);
 }
 
 function putBulked(to: ByteWriter, fields: BulkedFields): void {

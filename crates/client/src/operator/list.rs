@@ -2,8 +2,8 @@
 
 use crate::calls::Client;
 use crate::error::ClientError;
-use adjourn_protocol::{Bulk, Counted, List, Page, Request, Step};
-use adjourn_types::Filter;
+use adjourn_protocol::{Bulk, Count, Counted, DueBar, List, Page, Request, Step};
+use adjourn_types::{DueBars, Filter};
 
 impl Client {
     /// Reads one page of a list. Ask for the next one with its [cursor](Page::cursor), and the same filter and order.
@@ -25,7 +25,15 @@ impl Client {
     /// server checks every job that may match, and goes on with its work meanwhile: the count is then not of one moment,
     /// and may be off by the jobs that change, or move between memory and disk.
     pub async fn count(&self, filter: Filter) -> Result<u64, ClientError> {
-        let Counted(jobs) = self.ask(Request::Count(filter)).await?;
+        let Counted { jobs, .. } = self.ask(Request::Count(filter.into())).await?;
         Ok(jobs)
+    }
+
+    /// Counts the jobs that match by when they are due: those that are due before the bars, each bar, and those that are due
+    /// after them. [`Self::count`] says how exact that is. It costs little for delayed jobs that are on disk, unless each has
+    /// to be read for a condition on its key, its reason, its group or its attempts.
+    pub async fn count_by_due(&self, filter: Filter, bars: DueBars) -> Result<Vec<DueBar>, ClientError> {
+        let Counted { by_due, .. } = self.ask(Request::Count(Count { filter, bars: Some(bars) })).await?;
+        Ok(by_due)
     }
 }

@@ -48,13 +48,17 @@ impl<S: JobStore> JobPass<'_, S> {
                 self.listing.stage = Stage::Scan(next);
                 return Ok(Listed::NotYet);
             }
-            self.listing.stage = match self.begin_walk() {
-                Some(walk) if !self.listing.merges() => Stage::Walk(walk),
-                walk => Stage::Show(walk),
+            self.listing.stage = match (self.begin_walk(), &self.listing.goal) {
+                (Some(walk), Goal::Count(counts)) if !self.listing.reads_spilled_jobs() => {
+                    let (bounds, counts) = counts.before(self.listing.filter.due_before);
+                    Stage::Count { walk, bounds, counts }
+                }
+                (Some(walk), _) if !self.listing.merges() => Stage::Walk(walk),
+                (walk, _) => Stage::Show(walk),
             };
             self.listing.window.scanned_at = self.engine.clock.stamp;
         }
-        if !self.walk()? {
+        if !self.count_spilled()? || !self.walk()? {
             return Ok(Listed::NotYet);
         }
         self.show_next()
@@ -63,6 +67,10 @@ impl<S: JobStore> JobPass<'_, S> {
     /// Looks at the jobs that became resident since the pass began to scan: the scan may have passed their slots, and the
     /// walk does not come to them. Returns true if it has looked at all of them.
     fn look_at_loaded(&mut self) -> Result<bool, S::Error> {
+        // A count may miss a job that changes meanwhile.
+        if matches!(self.listing.goal, Goal::Count(_)) {
+            return Ok(true);
+        }
         let seen = *self.listing.window.loaded_seen.get_or_insert(self.engine.jobs.loaded().count());
         for count in seen..self.engine.jobs.loaded().count() {
             if *self.budget == 0 {
@@ -75,8 +83,6 @@ impl<S: JobStore> JobPass<'_, S> {
                 return Ok(false);
             };
             let position = match self.engine.jobs.find(job) {
-                // A count may miss a job that changes meanwhile.
-                _ if matches!(self.listing.goal, Goal::Count { .. }) => None,
                 None => None,
                 Some(Found::Resident(slot)) => self.wanted_position(&self.engine.jobs[slot])?,
                 Some(Found::Spilled(slot)) => {
@@ -128,6 +134,22 @@ impl<S: JobStore> JobPass<'_, S> {
             after,
             offset_ms: self.engine.clock.offset_ms,
         }))
+    }
+
+    /// Lets the store count the spilled jobs, if the pass is at that stage. Returns true when they are counted.
+    fn count_spilled(&mut self) -> Result<bool, S::Error> {
+        let Stage::Count { walk, bounds, counts } = &mut self.listing.stage else { return Ok(true) };
+        if !self.store.count_on(walk, bounds, counts, self.budget)? {
+            return Ok(false);
+        }
+        if let Goal::Count(sum) = &mut self.listing.goal {
+            let last_of_each = bounds.iter().map(|bound| Millis(bound.0.saturating_sub(1)));
+            for (at, jobs) in last_of_each.chain([Millis(u64::MAX)]).zip(&*counts) {
+                sum.add(at, *jobs);
+            }
+        }
+        self.listing.stage = Stage::Show(None);
+        Ok(true)
     }
 
     /// Walks over all spilled jobs, if the pass is at that stage. Returns true when the walk is complete.
@@ -194,11 +216,11 @@ impl<S: JobStore> JobPass<'_, S> {
             None => return Ok(None),
             Some(Found::Spilled(slot)) => slot,
             // It became resident after the scan, or was resident and is counted.
-            Some(Found::Resident(slot)) => match self.listing.goal {
+            Some(Found::Resident(slot)) => match &self.listing.goal {
                 Goal::Page { .. } => {
                     return self.wanted_position(&self.engine.jobs[slot]);
                 }
-                Goal::Count { .. } => return Ok(None),
+                Goal::Count(_) => return Ok(None),
             },
         };
         let position = match self.listing.order {
@@ -259,7 +281,7 @@ impl<S: JobStore> JobPass<'_, S> {
         while *self.budget > 0 {
             if matches!(self.listing.goal, Goal::Page { jobs_left: 0 }) {
                 let next = self.listing.after.clone().filter(|_| self.listing.has_more());
-                return Ok(Listed::End { next, jobs: 0 });
+                return Ok(Listed::End { next, counts: Vec::new() });
             }
             if self.listing.window.jobs.is_empty() && self.listing.window.left_out {
                 self.listing.scan_again();
@@ -269,12 +291,13 @@ impl<S: JobStore> JobPass<'_, S> {
                 return Ok(Listed::NotYet);
             }
             let Some((position, job)) = self.listing.take_next() else {
-                let jobs = if let Goal::Count { jobs } = self.listing.goal { jobs } else { 0 };
+                let counts =
+                    if let Goal::Count(counts) = &mut self.listing.goal { counts.take() } else { Vec::new() };
                 let next = self.listing.page.end.take();
                 if next.is_some() {
                     self.listing.after.clone_from(&next);
                 }
-                return Ok(Listed::End { next, jobs });
+                return Ok(Listed::End { next, counts });
             };
             *self.budget = self.budget.saturating_sub(READ_LOOKS);
             if let Some(view) = self.show(&position, job)? {
@@ -320,7 +343,7 @@ impl<S: JobStore> JobPass<'_, S> {
 
     /// The job to be reserved next: the first ready one, else the one that a [pass](Listing::first_delayed) finds.
     pub(crate) fn peek(&mut self) -> Result<Listed, S::Error> {
-        let none = Listed::End { next: None, jobs: 0 };
+        let none = Listed::End { next: None, counts: Vec::new() };
         let Some(id) = self.listing.topic else { return Ok(none) };
         let Some(topic) = self.engine.topics.find(id) else { return Ok(none) };
         let stamp = self.engine.clock.stamp;

@@ -9,7 +9,7 @@ use crate::outcome::JobView;
 use crate::{Engine, NoSuchTopic};
 use adjourn_types::limits::{LIST_JOBS_MAX, LIST_LOOKS_MAX};
 use adjourn_types::{
-    Access, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId, TopicName,
+    Access, DueBars, Filter, JobId, JobState, ListOrder, Millis, Position, States, TopicId, TopicName,
 };
 
 /// Window of a pass that continues after its first page, in jobs. By id or key, filling it takes a scan of all jobs.
@@ -67,12 +67,48 @@ pub(crate) struct Page {
     pub(crate) looks_left: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Goal {
     /// The next `jobs_left` jobs after the cursor.
     Page { jobs_left: usize },
     /// Counts the jobs that match.
-    Count { jobs: u64 },
+    Count(DueCounts),
+}
+
+/// How many jobs were counted, by the time at which they are listed.
+#[derive(Clone, Debug)]
+pub(crate) struct DueCounts {
+    bars: Option<DueBars>,
+    /// Of each part of the time; without bars all are in one. Empty before the first job: a pass may wait for long.
+    counts: Vec<u64>,
+}
+
+impl DueCounts {
+    pub(crate) fn add(&mut self, at: Millis, jobs: u64) {
+        self.counts.resize(self.parts(), 0);
+        let part = self.bars.map_or(0, |bars| bars.part(at));
+        if let Some(count) = self.counts.get_mut(part) {
+            *count += jobs;
+        }
+    }
+
+    /// The bounds by which the store counts the jobs that are due before `end`, and the counts for it to fill in.
+    pub(crate) fn before(&self, end: Option<Millis>) -> (Vec<Millis>, Vec<u64>) {
+        let inner = self.bars.into_iter().flat_map(DueBars::bounds);
+        let bounds: Vec<Millis> =
+            inner.take_while(|bound| end.is_none_or(|end| *bound < end)).chain(end).collect();
+        let counts = vec![0; bounds.len() + usize::from(end.is_none())];
+        (bounds, counts)
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<u64> {
+        self.counts.resize(self.parts(), 0);
+        std::mem::take(&mut self.counts)
+    }
+
+    fn parts(&self) -> usize {
+        self.bars.map_or(1, DueBars::parts)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +117,8 @@ pub(crate) enum Stage<W> {
     Scan(Slot),
     /// Walking over all spilled jobs, to fill the window or to count them.
     Walk(W),
+    /// The store counts the spilled jobs, by these bounds: its index suffices.
+    Count { walk: W, bounds: Vec<Millis>, counts: Vec<u64> },
     /// Showing the window; by due time merged with a walk, while spilled jobs are left.
     Show(Option<W>),
 }
@@ -96,8 +134,8 @@ pub enum Listed {
     End {
         /// The position after which the next page continues; `None` if this is the last page.
         next: Option<Position>,
-        /// The result of a [count](Listing::count).
-        jobs: u64,
+        /// The result of a [count](Listing::count): of each part of the time, or of all of it.
+        counts: Vec<u64>,
     },
 }
 
@@ -115,10 +153,12 @@ impl<W> Listing<W> {
         Some(Self::of(filter, topic, Goal::Page { jobs_left: jobs_max }, order, after))
     }
 
-    /// Counts the jobs that match. A job that changes meanwhile may be counted once, twice or not at all.
-    pub fn count(engine: &Engine, filter: Filter) -> Option<Self> {
+    /// Counts the jobs that match, with `bars` by the time at which they are listed. A job that changes meanwhile, or moves
+    /// between memory and the store, may be counted once, twice or not at all.
+    pub fn count(engine: &Engine, filter: Filter, bars: Option<DueBars>) -> Option<Self> {
         let topic = filter_topic(engine, &filter).ok()?;
-        Some(Self::of(filter, topic, Goal::Count { jobs: 0 }, ListOrder::Due, None))
+        let counts = DueCounts { bars, counts: Vec::new() };
+        Some(Self::of(filter, topic, Goal::Count(counts), ListOrder::Due, None))
     }
 
     /// Finds the delayed job of a topic, or of all topics, that is due first.
@@ -139,7 +179,7 @@ impl<W> Listing<W> {
     ) -> Self {
         let window = Window {
             jobs: BTreeMap::new(),
-            jobs_max: if let Goal::Page { jobs_left } = goal { jobs_left } else { 0 },
+            jobs_max: if let Goal::Page { jobs_left } = &goal { *jobs_left } else { 0 },
             left_out: false,
             scanned_at: Millis(0),
             loaded_seen: None,
@@ -239,8 +279,10 @@ impl<W> Listing<W> {
 
     /// Takes a [wanted](Self::wants) job into the window, or counts it.
     pub(crate) fn take(&mut self, position: Position, job: JobId) {
-        if let Goal::Count { jobs } = &mut self.goal {
-            *jobs += 1;
+        if let Goal::Count(counts) = &mut self.goal {
+            if let Position::Due(at, _) = position {
+                counts.add(at, 1);
+            }
             return;
         }
         self.window.jobs.insert(position, job);

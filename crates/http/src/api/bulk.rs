@@ -182,14 +182,15 @@ pub async fn select(caller: &Caller, change: &Change, filter: Filter) -> Result<
         Change::Move { .. } => States::of([JobState::Delayed, JobState::Ready, JobState::Buried]),
     };
     let changing = States::of(filter.states.iter().filter(|state| allowed.contains(*state)));
-    let Counted(matched) = caller.ask(Request::Count(filter.clone())).await?;
+    let Counted { jobs: matched, .. } = caller.ask(Request::Count(filter.clone().into())).await?;
     let changing = if changing == filter.states {
         matched
     } else if changing.iter().next().is_none() {
         0
     } else {
-        let Counted(changed) = caller.ask(Request::Count(Filter { states: changing, ..filter })).await?;
-        changed
+        let filter = Filter { states: changing, ..filter };
+        let Counted { jobs, .. } = caller.ask(Request::Count(filter.into())).await?;
+        jobs
     };
     Ok(Selected { matched, changing })
 }

@@ -237,6 +237,46 @@ impl List<Bytes> {
     }
 }
 
+/// Counts the jobs that match, all together or by when they are due.
+pub(crate) struct Count<P> {
+    /// The conditions that the jobs meet, as in LIST.
+    pub(crate) filter: P,
+    /// Counts the jobs by when they are due, too, in so many bars. Absent or 0: only all together.
+    pub(crate) bars: Option<u32>,
+    /// Where the first bar begins, on the wall clock, in milliseconds.
+    pub(crate) bars_from_ms: Option<u64>,
+    /// The width of a bar in milliseconds, at least 1 if there are bars.
+    pub(crate) bar_ms: Option<u64>,
+}
+
+impl Count<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<2>::new().length16(self.filter.len()).write(out);
+        out.put_slice(self.filter);
+        if let Some(bars) = self.bars {
+            Fixed::<4>::new().u32(bars).write(out);
+        }
+        if let Some(bars_from_ms) = self.bars_from_ms {
+            Fixed::<8>::new().u64(bars_from_ms).write(out);
+        }
+        if let Some(bar_ms) = self.bar_ms {
+            Fixed::<8>::new().u64(bar_ms).write(out);
+        }
+    }
+}
+
+impl Count<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let filter = reader.bytes16("filter")?;
+        let bars = if reader.is_at_end() { None } else { Some(reader.u32("bars")?) };
+        let bars_from_ms = if reader.is_at_end() { None } else { Some(reader.u64("bars_from_ms")?) };
+        let bar_ms = if reader.is_at_end() { None } else { Some(reader.u64("bar_ms")?) };
+        Ok(Self { filter, bars, bars_from_ms, bar_ms })
+    }
+}
+
 /// Does the same to many jobs, a bounded number with each request.
 pub(crate) struct Bulk<P> {
     /// Most jobs to change in this step: 1 to `BULK_JOBS_MAX`.
@@ -900,21 +940,34 @@ impl<L> Jobs<Bytes, Vec<L>> {
 }
 
 /// How many jobs match.
-pub(crate) struct Counted {
+pub(crate) struct Counted<L> {
     /// How many.
     pub(crate) jobs: u64,
+    /// If bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them.
+    pub(crate) by_due: L,
 }
 
-impl Counted {
+impl<L: ExactSizeIterator<Item = records::DueBar>> Counted<L> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
         Fixed::<8>::new().u64(self.jobs).write(out);
+        put_list(out, 16, self.by_due.len());
+        self.by_due.for_each(|item| item.put(out));
     }
+}
 
+impl<L> Counted<Vec<L>> {
     /// Reads it.
-    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_by_due: impl FnMut(records::DueBar) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
         let jobs = reader.u64("jobs")?;
-        Ok(Self { jobs })
+        let by_due = if reader.is_at_end() { Vec::new() } else { {
+            let head = reader.list::<16>("by_due", usize::MAX)?;
+            reader.items(head, |reader, fields| make_by_due(records::DueBar::take(reader, fields)?))?
+        } };
+        Ok(Self { jobs, by_due })
     }
 }
 

@@ -534,6 +534,33 @@ impl Stage<Bytes> {
     }
 }
 
+/// The jobs of a COUNT that are due in a part of a time.
+pub(crate) struct DueBar {
+    /// Where it begins, on the wall clock, in milliseconds: up to the next one, or without an end. 0 in the first item: the jobs before the bars.
+    pub(crate) start_ms: u64,
+    /// How many.
+    pub(crate) jobs: u64,
+}
+
+impl DueBar {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<16>::new()
+            .u64(self.start_ms)
+            .u64(self.jobs)
+            .write(out);
+    }
+
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(_: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let start_ms = fields.u64("start_ms")?;
+        let jobs = fields.u64("jobs")?;
+        Ok(Self { start_ms, jobs })
+    }
+}
+
 /// One client that is connected to the node.
 pub(crate) struct Connection<P> {
     /// Its number. It is never reused, not by another node and not after a restart.

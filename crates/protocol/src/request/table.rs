@@ -8,7 +8,7 @@ use bytes::BytesMut;
 
 use crate::codes::{ErrorCode, ResponseOpcode};
 use crate::advance::Advance;
-use crate::browse::{Bulk, List};
+use crate::browse::{Bulk, Count, List};
 use crate::decode_error::DecodeError;
 use crate::edit::Edit;
 use crate::field::{self, Field, JobRef, Subject};
@@ -22,7 +22,7 @@ use crate::schedule::{ScheduleList, ScheduleSet};
 use crate::session::Hello;
 use crate::settle::ReleaseKind;
 use crate::wire::{Reader, in_range};
-use adjourn_types::{Filter, JobId, Lease, Right, TopicName, When};
+use adjourn_types::{JobId, Lease, Right, TopicName, When};
 
 requests! {
     /// Opens the conversation; the first frame on every connection.
@@ -122,8 +122,8 @@ requests! {
     }
     /// Shows jobs, a page at a time.
     List = 0x47, "LIST" -> Jobs, Read, Safe, [Read], [Invalid, Busy, Unreadable] (list: List)
-    /// Counts the jobs that match.
-    Count = 0x48, "COUNT" -> Counted, Read, Safe, [Read], [Invalid, Busy, Unreadable] (filter: Filter)
+    /// Counts the jobs that match, all together or by when they are due.
+    Count = 0x48, "COUNT" -> Counted, Read, Safe, [Read], [Invalid, Busy, Unreadable] (count: Count)
     /// Does the same to many jobs, a bounded number with each request.
     Bulk = 0x49, "BULK" -> Bulked, Read, Unsafe, [Manage], [Invalid, Busy, Unreadable, Quota] (bulk: Bulk)
     /// Changes parts of one delayed, ready or buried job.

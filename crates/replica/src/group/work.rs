@@ -48,7 +48,7 @@ impl State {
     pub(crate) fn work_of_read(&self, request: &Request) -> u64 {
         match request {
             Request::Topics | Request::Stats => self.engine.topic_count() as u64,
-            Request::Count(filter) if filter.topic.is_none() => self.engine.topic_count() as u64,
+            Request::Count(count) if count.filter.topic.is_none() => self.engine.topic_count() as u64,
             Request::Leases { jobs_max, .. } => u64::from(*jobs_max),
             // It counts what comes before a job.
             Request::Why(job) => 1 + WHY_WORK + self.topics_of(job) + self.work_of_job(job),

@@ -15,10 +15,10 @@ use crate::node::Node;
 use crate::node::connections::{Asker, Connections};
 use crate::refusals::{retry_later, stopping};
 use adjourn_engine::{Engine, JobView, Listed, Listing};
-use adjourn_protocol::{Bulk, ErrorCode, ErrorReply, JobReport, List, Request, Response};
+use adjourn_protocol::{Bulk, Count, DueBar, ErrorCode, ErrorReply, JobReport, List, Request, Response};
 use adjourn_storage::{StorageError, Walk};
 use adjourn_types::limits::{LIST_BY_KEY_JOBS_MAX, LIST_BYTES_MAX};
-use adjourn_types::{Filter, ListOrder, Millis, Position, Right, TopicId};
+use adjourn_types::{DueBars, Filter, ListOrder, Millis, Position, Right, TopicId};
 
 /// Jobs that all passes may look at in one turn.
 const LOOKS_PER_TURN: usize = 65_536;
@@ -85,6 +85,7 @@ pub(super) enum Purpose {
     },
     Count {
         asker: Asker,
+        bars: Option<DueBars>,
     },
     /// The delayed job that is due first, for an ADVANCE.
     NextDue {
@@ -189,7 +190,7 @@ impl Purpose {
                 !askers.is_empty()
             }
             Self::List { asker, .. }
-            | Self::Count { asker }
+            | Self::Count { asker, .. }
             | Self::NextDue { asker }
             | Self::Bulk { asker, .. } => is_there(asker),
         }
@@ -200,7 +201,7 @@ impl Purpose {
         match self {
             Self::Peek { askers, .. } => askers.first().map(|asker| asker.connection),
             Self::List { asker, .. }
-            | Self::Count { asker }
+            | Self::Count { asker, .. }
             | Self::NextDue { asker }
             | Self::Bulk { asker, .. } => Some(asker.connection),
         }
@@ -210,7 +211,7 @@ impl Purpose {
         match self {
             Self::Peek { askers, .. } => askers,
             Self::List { asker, .. }
-            | Self::Count { asker }
+            | Self::Count { asker, .. }
             | Self::NextDue { asker }
             | Self::Bulk { asker, .. } => vec![asker],
         }
@@ -292,15 +293,18 @@ impl Passes {
     }
 
     /// Counts jobs, from the topics' counters if these suffice, else with a pass.
-    pub(crate) fn count(&mut self, node: &mut Node, group: &mut Group, asker: Asker, filter: &Filter) {
-        if let Some(jobs) = group.state.engine.count_by_state(filter) {
+    pub(crate) fn count(&mut self, node: &mut Node, group: &mut Group, asker: Asker, count: &Count) {
+        let (filter, bars) = (&count.filter, count.bars);
+        let by_state = if bars.is_none() { group.state.engine.count_by_state(filter) } else { None };
+        if let Some(jobs) = by_state {
             let topics = if filter.topic.is_none() { group.state.engine.topics().count() } else { 1 };
             group.work.count(topics as u64);
-            node.connections.send(asker, Response::Counted { jobs });
-        } else if let Some(listing) = Listing::count(&group.state.engine, filter.detached()) {
-            self.begin(node, asker, listing, Purpose::Count { asker });
-        } else {
-            node.connections.send(asker, Response::Counted { jobs: 0 });
+            node.connections.send(asker, Response::Counted { jobs, by_due: Vec::new() });
+            return;
+        }
+        match Listing::count(&group.state.engine, filter.detached(), bars) {
+            Some(listing) => self.begin(node, asker, listing, Purpose::Count { asker, bars }),
+            None => node.connections.send(asker, counted(&[], bars)),
         }
     }
 
@@ -403,8 +407,8 @@ impl Passes {
                     self.end_page(node, group, proposals, (pass.purpose, pass.listing), next.is_some());
                     return None;
                 }
-                (Purpose::Count { asker }, Ok(Listed::End { jobs, .. })) => {
-                    node.connections.send(*asker, Response::Counted { jobs });
+                (Purpose::Count { asker, bars }, Ok(Listed::End { counts, .. })) => {
+                    node.connections.send(*asker, counted(&counts, *bars));
                     return None;
                 }
                 (Purpose::Bulk { asker, bulk, found, bytes }, Ok(listed)) => {
@@ -485,4 +489,12 @@ fn report_of(
         report.body.clear();
     }
     Ok(report)
+}
+
+/// The answer to a count, from the counts between the bounds of its bars. None are there if no job can match.
+fn counted(counts: &[u64], bars: Option<DueBars>) -> Response {
+    let begins = bars.into_iter().flat_map(|bars| std::iter::once(Millis(0)).chain(bars.bounds()));
+    let counts_or_none = counts.iter().copied().chain(std::iter::repeat(0));
+    let by_due = begins.zip(counts_or_none).map(|(from, jobs)| DueBar { from, jobs }).collect();
+    Response::Counted { jobs: counts.iter().sum(), by_due }
 }

@@ -211,8 +211,8 @@ impl Leader {
                 return Ok(());
             }
             Request::Edit(edit) => return self.edit(node, group, asker, edit),
-            Request::Count(filter) => {
-                self.passes.count(node, group, asker, filter);
+            Request::Count(count) => {
+                self.passes.count(node, group, asker, count);
                 return Ok(());
             }
             Request::Ping => node.pong(),

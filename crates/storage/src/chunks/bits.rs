@@ -81,6 +81,23 @@ impl Bits {
         None
     }
 
+    /// How many rows from `from` to `end`, without `end`, are set.
+    pub fn count_between(&self, from: u32, end: u32) -> u32 {
+        let end = end.min(self.rows);
+        if from >= end {
+            return 0;
+        }
+        let (first, last) = (word_of(from), word_of(end - 1));
+        let words = self.words.get(first..=last).unwrap_or_default().iter().zip(first..);
+        let masked = words.map(|(word, nth)| {
+            let from_mask = if nth == first { u64::MAX << (from % WORD_BITS) } else { u64::MAX };
+            let end_mask =
+                if nth == last { u64::MAX >> (WORD_BITS - 1 - (end - 1) % WORD_BITS) } else { u64::MAX };
+            word & from_mask & end_mask
+        });
+        masked.map(u64::count_ones).sum()
+    }
+
     /// The rows that are set, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let mut from = Some(0);
@@ -182,6 +199,10 @@ mod tests {
             for row in 0..rows + 70 {
                 prop_assert_eq!(bits.get(row), model.contains(&row));
                 prop_assert_eq!(bits.next_set(row), model.range(row..).next().copied());
+                let (half, all) = (row / 2, rows + 70);
+                for (from, end) in [(0, row), (half, row), (row, all), (row, row)] {
+                    prop_assert_eq!(bits.count_between(from, end) as usize, model.range(from..end).count());
+                }
             }
             let bytes = bincode::DefaultOptions::new().serialize(&bits).expect("it encodes");
             let again: Bits = bincode::DefaultOptions::new().deserialize(&bytes).expect("it decodes");

@@ -21,7 +21,7 @@ pub const TIMELINE_STAMP: u8 = 1;
 pub const TIMELINE_WALL: u8 = 2;
 
 /// The number of rows in each piece but the last.
-pub(super) const PIECE_ROWS: u32 = 1024;
+pub const PIECE_ROWS: u32 = 1024;
 /// The maximum length of a piece, in bytes.
 pub(super) const PIECE_BYTES_MAX: u64 =
     (PIECE_HEADER_BYTES + PIECE_ROWS as usize * (HEAD_BYTES + KEY_HASH_BYTES)) as u64;

@@ -39,7 +39,7 @@ mod writer;
 pub use bits::Bits;
 pub use cache::BlockCache;
 pub use chunk::Chunk;
-pub use index::{RowHead, TIMELINE_STAMP, TIMELINE_WALL};
+pub use index::{PIECE_ROWS, RowHead, TIMELINE_STAMP, TIMELINE_WALL};
 pub use layout::{ChunkSummary, TopicSummary};
 pub use manifest::{Manifest, ManifestChunk, StagedManifest};
 pub use pages::{PageWriter, Pages, PagesId, PagesSummary};

@@ -10,6 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
+use super::count::ToCount;
 use super::{JOBS_PER_PART, LiveChunk, Records};
 use crate::StorageError;
 use adjourn_engine::{Timeline, WalkFrom, Walked};
@@ -19,13 +20,15 @@ use adjourn_types::{JobId, Millis};
 #[derive(Clone, Debug)]
 pub struct Walk {
     /// Where a restart goes on.
-    from: WalkFrom,
+    pub(super) from: WalkFrom,
     /// The generation of the chunks that it was begun with.
     generation: Option<u64>,
     /// The next turn of each run.
     next: BinaryHeap<Reverse<WalkOrder>>,
     /// The runs that are open.
     open: BTreeMap<RunId, Run>,
+    /// What is to be counted, if it [counts](super::count).
+    pub(super) to_count: Option<Vec<ToCount>>,
 }
 
 /// A chunk and a timeline.
@@ -47,10 +50,10 @@ struct Run {
 
 impl Walk {
     pub(super) fn new(from: WalkFrom) -> Self {
-        Self { from, generation: None, next: BinaryHeap::new(), open: BTreeMap::new() }
+        Self { from, generation: None, next: BinaryHeap::new(), open: BTreeMap::new(), to_count: None }
     }
 
-    fn wall(&self, timeline: Timeline, at: u64) -> Millis {
+    pub(super) fn wall(&self, timeline: Timeline, at: u64) -> Millis {
         match timeline {
             Timeline::Stamp => Millis(at.saturating_add_signed(self.from.offset_ms)),
             Timeline::Wall => Millis(at),
@@ -58,7 +61,7 @@ impl Walk {
     }
 
     /// Converts a time of the wall clock to this timeline.
-    fn on_timeline(&self, timeline: Timeline, wall: Millis) -> u64 {
+    pub(super) fn on_timeline(&self, timeline: Timeline, wall: Millis) -> u64 {
         match timeline {
             Timeline::Stamp => wall.0.saturating_add_signed(self.from.offset_ms.saturating_neg()),
             Timeline::Wall => wall.0,

@@ -17,7 +17,7 @@ const MESSAGES: [(&str, &str, &str); 19] = [
     ("RUN_NOW", "job", "JobRef"),
     ("KICK", "job", "JobRef"),
     ("LIST", "list", "List"),
-    ("COUNT", "filter", "Filter"),
+    ("COUNT", "count", "Count"),
     ("BULK", "bulk", "Bulk"),
     ("EDIT", "edit", "Edit"),
     ("TOPIC_SET", "set", "TopicSet"),
@@ -33,12 +33,12 @@ pub(super) fn file(schema: &Schema) -> String {
     let mut out = format!(
         "//! Every request, and what the server and the client know of each.\n{DO_NOT_EDIT}\
          use std::num::NonZeroU64;\n\nuse bytes::BytesMut;\n\nuse crate::codes::{{ErrorCode, ResponseOpcode}};\n\
-         use crate::advance::Advance;\nuse crate::browse::{{Bulk, List}};\nuse crate::decode_error::DecodeError;\nuse crate::edit::Edit;\n\
+         use crate::advance::Advance;\nuse crate::browse::{{Bulk, Count, List}};\nuse crate::decode_error::DecodeError;\nuse crate::edit::Edit;\n\
          use crate::field::{{self, Field, JobRef, Subject}};\nuse crate::groups::{{GroupList, GroupSet}};\nuse crate::opcode::opcodes;\nuse crate::policy::TopicSet;\n\
          use crate::push::Push;\nuse crate::request::{{Kind, Repeat}};\nuse crate::reserve::{{Reserve, Subscribe}};\n\
          use crate::schedule::{{ScheduleList, ScheduleSet}};\n\
          use crate::session::Hello;\nuse crate::settle::ReleaseKind;\nuse crate::wire::{{Reader, in_range}};\n\
-         use adjourn_types::{{Filter, JobId, Lease, Right, TopicName, When}};\n\nrequests! {{\n",
+         use adjourn_types::{{JobId, Lease, Right, TopicName, When}};\n\nrequests! {{\n",
     );
     for frame in &schema.requests {
         request(frame, &mut out);

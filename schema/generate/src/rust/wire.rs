@@ -10,12 +10,13 @@ use crate::names::{pascal, sentence};
 use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
 
 /// The frames whose fields the table of the requests does not have.
-const REQUESTS: [&str; 13] = [
+const REQUESTS: [&str; 14] = [
     "HELLO",
     "PUSH",
     "RESERVE",
     "SUBSCRIBE",
     "LIST",
+    "COUNT",
     "BULK",
     "EDIT",
     "TOPIC_SET",

@@ -33,6 +33,11 @@ use function substr;
  *     held_by: string, // Who got the last lease: the address, the token and the name of the client, as of the start of its session. Empty for none, and where the asking token lacks the right `admin` for all topics.
  *     reason: string, // The last reason given with a RELEASE or BURY.
  * }
+ *
+ * @phpstan-type DueBar array{
+ *     start_ms: int, // Where it begins, on the wall clock, in milliseconds: up to the next one, or without an end. 0 in the first item: the jobs before the bars.
+ *     jobs: int, // How many.
+ * }
  */
 final class JobFrames
 {
@@ -208,10 +213,13 @@ final class JobFrames
     }
 
     /**
-     * COUNT: Counts the jobs that match.
+     * COUNT: Counts the jobs that match, all together or by when they are due.
      *
      * @param array{
      *     filter: string, // The conditions that the jobs meet, as in LIST.
+     *     bars?: int, // Counts the jobs by when they are due, too, in so many bars. Absent or 0: only all together.
+     *     bars_from_ms?: int, // Where the first bar begins, on the wall clock, in milliseconds.
+     *     bar_ms?: int, // The width of a bar in milliseconds, at least 1 if there are bars.
      * } $f
      */
     public static function encodeCount(array $f): string
@@ -219,9 +227,26 @@ final class JobFrames
         if (strlen($f['filter']) >> 16 !== 0) {
             throw Codec::outOfRange(['filter' => [strlen($f['filter']), 16]]);
         }
+        $late = '';
+        $barMs = $f['bar_ms'] ?? 0;
+        if ($barMs !== 0) {
+            $late = pack('P', $barMs);
+        }
+        $barsFromMs = $f['bars_from_ms'] ?? 0;
+        if ($late !== '' || $barsFromMs !== 0) {
+            $late = pack('P', $barsFromMs) . $late;
+        }
+        $bars = $f['bars'] ?? 0;
+        if ($late !== '' || $bars !== 0) {
+            if ($bars >> 32 !== 0) {
+                throw Codec::outOfRange(['bars' => [$bars, 32]]);
+            }
+            $late = pack('V', $bars) . $late;
+        }
 
         return pack('v', strlen($f['filter']))
-            . $f['filter'];
+            . $f['filter']
+            . $late;
     }
 
     /**
@@ -444,12 +469,18 @@ final class JobFrames
      *
      * @return array{
      *     jobs: int, // How many.
+     *     by_due: list<DueBar>, // If bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them.
      * }
      */
     public static function decodeCounted(string $frame): array
     {
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('Pjobs', 8, $frame, $at);
+        if ($at < strlen($frame)) {
+            $f['by_due'] = self::decodeListOfDueBar($frame, $at);
+        } else {
+            $f['by_due'] = [];
+        }
 
         return $f;
     }
@@ -538,6 +569,23 @@ final class JobFrames
             if ($bytes !== 0 && preg_match('//u', $item['reason']) !== 1) {
                 throw Malformed::noText();
             }
+            $items[] = $item;
+        }
+
+        return $items;
+    }
+
+    /**
+     * The jobs of a COUNT that are due in a part of a time.
+     *
+     * @return list<DueBar>
+     */
+    private static function decodeListOfDueBar(string $frame, int &$at): array
+    {
+        [$fixed, $count] = Codec::listHead($frame, $at, 16);
+        for ($items = []; $count > 0; --$count) {
+            $item = unpack('Pstart_ms/Pjobs', $frame, $at);
+            $at += $fixed;
             $items[] = $item;
         }
 

@@ -53,7 +53,7 @@ enum Opcode: int
     case KickMany = 0x46;
     /** Shows jobs, a page at a time. */
     case List = 0x47;
-    /** Counts the jobs that match. */
+    /** Counts the jobs that match, all together or by when they are due. */
     case Count = 0x48;
     /** Does the same to many jobs, a bounded number with each request. */
     case Bulk = 0x49;

@@ -117,6 +117,11 @@ use function substr;
  *     max_us: int, // The longest.
  * }
  *
+ * @phpstan-type DueBar array{
+ *     start_ms: int, // Where it begins, on the wall clock, in milliseconds: up to the next one, or without an end. 0 in the first item: the jobs before the bars.
+ *     jobs: int, // How many.
+ * }
+ *
  * @phpstan-type Connection array{
  *     connection: int, // Its number. It is never reused, not by another node and not after a restart.
  *     session: int, // The session that it speaks for; 0 before WELCOME, and after the session has ended.
@@ -692,11 +697,19 @@ final class ServerCodec
      *
      * @param array{
      *     jobs: int, // How many.
+     *     by_due?: list<DueBar>, // If bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them.
      * } $f
      */
     public static function encodeCounted(array $f): string
     {
-        return pack('P', $f['jobs']);
+        $late = '';
+        $byDue = $f['by_due'] ?? [];
+        if ($byDue !== []) {
+            $late = self::encodeListOfDueBar($byDue);
+        }
+
+        return pack('P', $f['jobs'])
+            . $late;
     }
 
     /**
@@ -1522,10 +1535,13 @@ final class ServerCodec
     }
 
     /**
-     * COUNT: Counts the jobs that match.
+     * COUNT: Counts the jobs that match, all together or by when they are due.
      *
      * @return array{
      *     filter: string, // The conditions that the jobs meet, as in LIST.
+     *     bars: int, // Counts the jobs by when they are due, too, in so many bars. Absent or 0: only all together.
+     *     bars_from_ms: int, // Where the first bar begins, on the wall clock, in milliseconds.
+     *     bar_ms: int, // The width of a bar in milliseconds, at least 1 if there are bars.
      * }
      */
     public static function decodeCount(string $frame): array
@@ -1533,7 +1549,23 @@ final class ServerCodec
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('vfilter', 2, $frame, $at);
         $f['filter'] = Codec::bytes($frame, $at, $f['filter']);
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Vbars', 4, $frame, $at);
+        } else {
+            $f['bars'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pbars_from_ms', 8, $frame, $at);
+        } else {
+            $f['bars_from_ms'] = 0;
+        }
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pbar_ms', 8, $frame, $at);
+        } else {
+            $f['bar_ms'] = 0;
+        }
         self::check(strlen($f['filter']) <= 1024, 'filter');
+        self::check($f['bars'] <= 1024, 'bars');
 
         return $f;
     }
@@ -2253,6 +2285,21 @@ final class ServerCodec
                 strlen($item['held_by']),
                 strlen($item['reason']),
             ) . $item['topic'] . $item['key'] . $item['attributes'] . $item['body'] . $item['held_by'] . $item['reason'];
+        }
+
+        return $out;
+    }
+
+    /**
+     * The jobs of a COUNT that are due in a part of a time.
+     *
+     * @param list<DueBar> $items
+     */
+    private static function encodeListOfDueBar(array $items): string
+    {
+        $out = pack('vV', 16, count($items));
+        foreach ($items as $item) {
+            $out .= pack('PP', $item['start_ms'], $item['jobs']);
         }
 
         return $out;

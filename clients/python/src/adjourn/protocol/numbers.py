@@ -63,6 +63,8 @@ FILTER_BYTES_MAX = 1_024
 """Longest filter."""
 FILTER_REASON_BYTES_MAX = 256
 """Longest text of a filter's condition on reasons."""
+DUE_BARS_MAX = 1_024
+"""Most bars by which a COUNT counts jobs."""
 REASON_BYTES_MAX = 1_024
 """Longest reason of a RELEASE or BURY."""
 LEASES_MAX = 4_096

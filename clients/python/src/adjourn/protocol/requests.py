@@ -490,13 +490,19 @@ class List(Request):
 
 @dataclass(frozen=True, slots=True)
 class Count(Request):
-    """Counts the jobs that match."""
+    """Counts the jobs that match, all together or by when they are due."""
 
     OPCODE = 0x48
     NAME = "COUNT"
     IS_REPEATABLE = True
     filter: Filter
     """The conditions that the jobs meet, as in LIST."""
+    bars: int = 0
+    """Counts the jobs by when they are due, too, in so many bars. Absent or 0: only all together."""
+    bars_from_ms: int = 0
+    """Where the first bar begins, on the wall clock, in milliseconds."""
+    bar_ms: int = 0
+    """The width of a bar in milliseconds, at least 1 if there are bars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1072,6 +1078,12 @@ def _write_list(one: List, parts: list[bytes]) -> None:
 def _write_count(one: Count, parts: list[bytes]) -> None:
     filter_ = one.filter.encode()
     parts += (U16.pack(len(filter_)), filter_)
+    if one.bars or one.bars_from_ms or one.bar_ms:
+        parts.append(U32.pack(one.bars))
+        if one.bars_from_ms or one.bar_ms:
+            parts.append(U64.pack(one.bars_from_ms))
+            if one.bar_ms:
+                parts.append(U64.pack(one.bar_ms))
 
 
 def _write_bulk(one: Bulk, parts: list[bytes]) -> None:

@@ -59,6 +59,7 @@ _CHANGED = struct.Struct("<QQB")
 _CLUSTER_REPORT = struct.Struct("<Q16sQQQQI")
 _CONNECTION = struct.Struct("<QQQIIIQQQBBBB")
 _DELIVERED = struct.Struct("<QQQIIIBHHIQ")
+_DUE_BAR = struct.Struct("<QQ")
 _ERROR = struct.Struct("<HBBIB")
 _FIRING = struct.Struct("<QQQQQB")
 _GROUP_STATE = struct.Struct("<QQQQIBBB")
@@ -241,6 +242,18 @@ class StageReport:
     """99.9 % of them are at most this."""
     max_us: int = 0
     """The longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueBar:
+    """The jobs of a COUNT that are due in a part of a time."""
+
+    start_ms: int = 0
+    """Where it begins, on the wall clock, in milliseconds: up to the next one, or without an end. 0 in the first
+    item: the jobs before the bars.
+    """
+    jobs: int = 0
+    """How many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -620,6 +633,8 @@ class Counted(Response):
     IS_PROOF = False
     jobs: int = 0
     """How many."""
+    by_due: tuple[DueBar, ...] = ()
+    """If bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1034,6 +1049,11 @@ def _stage_list(data: bytes, at: int) -> tuple[tuple[StageReport, ...], int]:
     return tuple(found), at
 
 
+def _due_bar_list(data: bytes, at: int) -> tuple[tuple[DueBar, ...], int]:
+    found, at = records(_DUE_BAR, data, at)
+    return tuple([DueBar(start_ms, jobs) for start_ms, jobs in found]), at
+
+
 def _connection_list(data: bytes, at: int) -> tuple[tuple[ConnectionReport, ...], int]:
     fixed, items, at = list_at(data, at, 64)
     found: list[ConnectionReport] = []
@@ -1421,7 +1441,8 @@ def _read_jobs(data: bytes) -> Jobs:
 
 def _read_counted(data: bytes) -> Counted:
     (jobs,) = U64.unpack_from(data)
-    return Counted(jobs)
+    by_due, _ = _due_bar_list(data, 8) if 8 < len(data) else ((), 8)
+    return Counted(jobs, by_due)
 
 
 def _read_bulked(data: bytes) -> Bulked:

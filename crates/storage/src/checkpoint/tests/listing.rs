@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::Walk;
 use adjourn_engine::{BulkChange, Conditions, JobView};
-use adjourn_types::{Access, Filter, JobId, JobState, ListOrder, Position, States, TopicName};
+use adjourn_types::{Access, DueBars, Filter, JobId, JobState, ListOrder, Position, States, TopicName};
 
 /// The parameters of a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Asked {
     topic: Option<usize>,
     states: States,
@@ -25,6 +25,8 @@ struct Asked {
     keeps_the_pass: bool,
     /// The number of checked jobs after which it ends a page by due time.
     looks_max: Option<usize>,
+    /// The parts of the time in which it counts.
+    bars: Option<DueBars>,
 }
 
 const TOPICS: [&str; 3] = ["t", "rare", "empty"];
@@ -44,8 +46,9 @@ fn asked() -> impl Strategy<Value = Asked> {
         proptest::option::of(0..2_u32),
         order,
         (1..40_usize, 1..5000_usize, any::<bool>()),
+        proptest::option::of((0..7 * DAY_MS, 1..3 * DAY_MS, 1..6_u32)),
     )
-        .prop_map(|(topic, states, due, key_prefix, attempts_min, order, rest)| Asked {
+        .prop_map(|(topic, states, due, key_prefix, attempts_min, order, rest, bars)| Asked {
             topic,
             states,
             due,
@@ -56,6 +59,7 @@ fn asked() -> impl Strategy<Value = Asked> {
             budget: rest.1,
             keeps_the_pass: rest.2,
             looks_max: None,
+            bars: bars.map(|(from, width_ms, count)| DueBars { from: Millis(from), width_ms, count }),
         })
 }
 
@@ -109,6 +113,11 @@ fn filled() -> Queue {
         queue.apply(Command::Release { leases, delay_ms, attempted: true, reason: "" });
         queue.checkpoint(Vec::new());
     }
+    // One is due at the last of all times.
+    let last = When::At(Millis(u64::MAX));
+    let jobs = vec![NewJob { due: last, ..new_job(0, b"last") }];
+    queue.apply(Command::Push { session: SessionId::NONE, sequence: 0, topic: "t", jobs });
+    queue.checkpoint(Vec::new());
     let view = |queue: &mut Queue, id| queue.view(id).expect("it is there");
     assert!(queue.engine.spilled_jobs() > 60);
     assert_eq!(view(&mut queue, 1).attempts, 1);
@@ -149,6 +158,21 @@ impl Queue {
         expected
     }
 
+    /// The count of each part, with `between` called each time the budget is used up.
+    fn count_by_due(&mut self, asked: &Asked, mut between: impl FnMut(&mut Self)) -> Vec<u64> {
+        let Some(mut listing) = Listing::count(&self.engine, asked.filter(), asked.bars) else {
+            return vec![0; asked.bars.map_or(1, DueBars::parts)];
+        };
+        loop {
+            let Self { engine, records, .. } = self;
+            match engine.list(&mut listing, &mut asked.budget.clone(), records).expect("read") {
+                Listed::End { counts, .. } => return counts,
+                Listed::NotYet => between(self),
+                Listed::Job(view) => panic!("a count shows {view:?}"),
+            }
+        }
+    }
+
     /// All pages of a list, with `between` called each time the budget is used up, and between two pages.
     fn list(&mut self, asked: &Asked, mut between: impl FnMut(&mut Self)) -> Vec<JobId> {
         let (mut all, mut after, mut kept) = (Vec::new(), None, None::<Listing<_>>);
@@ -185,6 +209,17 @@ impl Queue {
     }
 }
 
+/// How many of these jobs are in each part of the time.
+fn by_due(expected: &[(Position, JobId)], bars: Option<DueBars>) -> Vec<u64> {
+    let bounds: Vec<Millis> = bars.into_iter().flat_map(DueBars::bounds).collect();
+    let mut counts = vec![0; bounds.len() + 1];
+    for (position, _) in expected {
+        let Position::Due(at, _) = position else { panic!("{position:?}") };
+        counts[bounds.iter().filter(|bound| *bound <= at).count()] += 1;
+    }
+    counts
+}
+
 fn ids(expected: &[(Position, JobId)]) -> Vec<JobId> {
     expected.iter().map(|(_, id)| *id).collect()
 }
@@ -199,18 +234,14 @@ proptest! {
             let expected = queue.expected(&asked);
             prop_assert_eq!(queue.list(&asked, |_| ()), ids(&expected), "{:?}", asked);
 
-            let counted = Listing::count(&queue.engine, asked.filter()).map_or(0, |mut listing| loop {
-                let Queue { engine, records, .. } = &mut queue;
-                match engine.list(&mut listing, &mut asked.budget.clone(), records).expect("read") {
-                    Listed::End { jobs, .. } => break jobs,
-                    Listed::NotYet => {}
-                    Listed::Job(view) => panic!("a count shows {view:?}"),
-                }
-            });
+            let counted = queue.count_by_due(&asked, |_| ());
             if asked.order != ListOrder::Key {
-                prop_assert_eq!(counted, expected.len() as u64);
+                let asked_by_due = Asked { order: ListOrder::Due, ..asked.clone() };
+                prop_assert_eq!(&counted, &by_due(&queue.expected(&asked_by_due), asked.bars), "{:?}", asked);
+                let jobs: u64 = counted.iter().sum();
+                prop_assert_eq!(jobs, expected.len() as u64);
                 let by_state = queue.engine.count_by_state(&asked.filter());
-                prop_assert!(by_state.is_none_or(|jobs| jobs == counted), "{:?}", asked);
+                prop_assert!(by_state.is_none_or(|by_state| by_state == jobs), "{:?}", asked);
             }
         }
     }
@@ -270,6 +301,37 @@ fn the_first_spilled_job_of_a_topic_is_found_behind_those_of_others() {
 }
 
 #[test]
+fn a_count_is_of_the_chunks_at_its_beginning() {
+    let bars = |from: u64, width_ms, count| Some(DueBars { from: Millis(from), width_ms, count });
+    // Few and many bars beside the pieces of an index; all topics, and each of two in the same chunks.
+    let many = bars(2 * DAY_MS, 1, 1024);
+    for (topic, bars) in [None, Some(0), Some(1)]
+        .into_iter()
+        .flat_map(|topic| [(topic, bars(DAY_MS, DAY_MS, 3)), (topic, many)])
+    {
+        let mut queue = Queue { chunk_bytes: 1 << 20, ..Queue::new() };
+        for _ in 0..2 {
+            (0..3).for_each(|nth| queue.push_to("t", 1000, 2 * DAY_MS + nth * 100, 10));
+            queue.push_to("rare", 40, 3 * DAY_MS, 10);
+            queue.checkpoint(Vec::new());
+        }
+        let states = States::of([JobState::Delayed]);
+        let due = (Some(DAY_MS), topic.map(|_| 4 * DAY_MS));
+        let asked = Asked { topic, states, due, bars, budget: 1, ..Asked::default() };
+        let expected = by_due(&queue.expected(&asked), bars);
+        let mut steps = 0;
+        let counted = queue.count_by_due(&asked, |queue| {
+            steps += 1;
+            if steps % 3 == 0 && steps < 10 {
+                queue.checkpoint(queue.numbers());
+            }
+        });
+        assert!(steps > 2, "{asked:?} took {steps} steps");
+        assert_eq!(counted, expected, "{asked:?}");
+    }
+}
+
+#[test]
 fn a_bulk_change_meets_spilled_jobs_and_leaves_alone_what_has_gone_on() {
     let mut queue = filled();
     let all: Vec<JobId> = (1..=queue.engine.jobs()).map(JobId).collect();
@@ -288,6 +350,7 @@ fn a_bulk_change_meets_spilled_jobs_and_leaves_alone_what_has_gone_on() {
             budget: 1000,
             keeps_the_pass: false,
             looks_max: None,
+            bars: None,
         },
         |_| (),
     );

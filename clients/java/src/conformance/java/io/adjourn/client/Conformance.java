@@ -1,5 +1,6 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.Millis;
 import io.adjourn.client.internal.json.JsonCodec;
 import io.adjourn.client.internal.wire.MalformedFrameException;
 import io.adjourn.client.internal.wire.Request;
@@ -162,7 +163,7 @@ public final class Conformance {
             case "list" -> later(() -> Map.of("jobs", client(c).list(filter(c),
                     ListOrder.values()[c.u32("order")], c.has("jobs_max") ? c.u32("jobs_max") : 1_024,
                     Boolean.TRUE.equals(c.get("with_bodies"))).map(Conformance::shown).toList()));
-            case "count" -> later(() -> Map.of("jobs", id(client(c).count(filter(c)))));
+            case "count" -> later(() -> count(c));
             case "close" -> later(() -> {
                 client(c).close();
                 return Map.of();
@@ -340,6 +341,16 @@ public final class Conformance {
         json.put("body", Json.base64(job.body()));
         json.put("attributes", attributes(job.attributes()));
         return json;
+    }
+
+    private Map<String, Object> count(Json c) {
+        if (!c.has("bars")) {
+            return Map.of("jobs", id(client(c).count(filter(c))));
+        }
+        List<DueBar> bars = client(c).countByDue(filter(c), Millis.instant(c.u64("bars_from_ms")), Millis.duration(c.u64("bar_ms")),
+                c.u32("bars"));
+        return Map.of("jobs", id(bars.stream().mapToLong(DueBar::jobs).sum()), "by_due", bars.stream().map(bar -> Map.of(
+                "start_ms", id(bar.start() == null ? 0 : Millis.of(bar.start())), "jobs", id(bar.jobs()))).toList());
     }
 
     static Filter filter(Json c) {

@@ -50,7 +50,8 @@ final class RequestJson {
             case KICK_MANY -> new Request.KickMany(f.u32("jobs_max"), f.text("topic"));
             case LIST -> new Request.ListJobs(f.u32("jobs_max"), f.u32("order"), f.u32("marks"), f.bytes("cursor"),
                     ElementJson.filter(f.object("filter")));
-            case COUNT -> new Request.Count(ElementJson.filter(f.object("filter")));
+            case COUNT -> new Request.Count(ElementJson.filter(f.object("filter")), f.u32("bars"), f.u64("bars_from_ms"),
+                    f.u64("bar_ms"));
             case BULK -> new Request.Bulk(f.u32("jobs_max"), f.u32("change"), f.u64("due_ms"), f.bytes("cursor"),
                     ElementJson.filter(f.object("filter")), f.text("to"));
             case EDIT -> new Request.Edit(f.u64("due_ms"), f.u32("priority"), f.u32("ttr_ms"), f.u32("edited"), f.u32("due_kind"),
@@ -262,6 +263,9 @@ final class RequestJson {
 
     private static void count(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
         json.put("filter", ElementJson.filter(in.bytes16()));
+        json.put("bars", in.isOver() ? 0 : Strict.range(Integer.toUnsignedLong(in.u32()), 0, 1024L, "bars"));
+        json.put("bars_from_ms", in.isOver() ? "0" : Long.toUnsignedString(in.u64()));
+        json.put("bar_ms", in.isOver() ? "0" : Long.toUnsignedString(in.u64()));
     }
 
     private static void bulk(FrameReader in, Map<String, Object> json) throws MalformedFrameException {

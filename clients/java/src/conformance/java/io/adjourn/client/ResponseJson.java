@@ -219,6 +219,7 @@ final class ResponseJson {
     private static Map<String, Object> counted(Response.Counted frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("jobs", Long.toUnsignedString(frame.jobs()));
+        json.put("by_due", dueBarItems(frame.byDue()));
         return json;
     }
 
@@ -482,6 +483,21 @@ final class ResponseJson {
         List<Object> json = new ArrayList<>();
         for (Response.Stage item : items) {
             json.add(stage(item));
+        }
+        return json;
+    }
+
+    private static Map<String, Object> dueBar(Response.DueBar frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("start_ms", Long.toUnsignedString(frame.startMs()));
+        json.put("jobs", Long.toUnsignedString(frame.jobs()));
+        return json;
+    }
+
+    private static List<Object> dueBarItems(List<Response.DueBar> items) throws MalformedFrameException {
+        List<Object> json = new ArrayList<>();
+        for (Response.DueBar item : items) {
+            json.add(dueBar(item));
         }
         return json;
     }

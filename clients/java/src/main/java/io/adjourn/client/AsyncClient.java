@@ -200,7 +200,16 @@ public final class AsyncClient {
 
     /** As {@link Client#count}. */
     public CompletableFuture<Long> count(Filter filter) {
-        return call(new Request.Count(filter.encode()), Response.Counted.class, Response.Counted::jobs);
+        return call(new Request.Count(filter.encode(), 0, 0, 0), Response.Counted.class, Response.Counted::jobs);
+    }
+
+    /** As {@link Client#countByDue}. */
+    public CompletableFuture<List<DueBar>> countByDue(Filter filter, Instant start, Duration bar, int bars) {
+        if (bars < 1 || bars > Limits.DUE_BARS_MAX || Millis.of(bar) == 0) {
+            throw new UsageException(bars + " bars of " + bar + ": 1 to " + Limits.DUE_BARS_MAX + " bars of at least 1 ms");
+        }
+        return call(new Request.Count(filter.encode(), bars, Millis.of(start), Millis.of(bar)), Response.Counted.class,
+                counted -> counted.byDue().stream().map(DueBar::of).toList());
     }
 
     /** One step of a bulk change, of at most 1,024 jobs; the first one with an empty cursor. */

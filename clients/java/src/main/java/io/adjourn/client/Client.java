@@ -301,6 +301,16 @@ public final class Client implements AutoCloseable {
         return await(direct.count(filter));
     }
 
+    /**
+     * How many jobs match, by when they are due: before {@code start}, in each of the bars of this length from {@code start} on, and
+     * after them.
+     *
+     * @param bars how many bars, 1 to {@link Limits#DUE_BARS_MAX}
+     */
+    public List<DueBar> countByDue(Filter filter, Instant start, Duration bar, int bars) {
+        return await(direct.countByDue(filter, start, bar, bars));
+    }
+
     /** Changes all jobs that match, step by step as the stream goes on. To stop the stream stops the change. */
     public Stream<BulkStep> bulk(BulkChange change, Filter filter) {
         return bulk(change, filter, Limits.BULK_JOBS_MAX, new byte[0]);

@@ -44,6 +44,8 @@ public final class Limits {
     public static final int FILTER_BYTES_MAX = 1_024;
     /** Longest text of a filter's condition on reasons. */
     public static final int FILTER_REASON_BYTES_MAX = 256;
+    /** Most bars by which a COUNT counts jobs. */
+    public static final int DUE_BARS_MAX = 1_024;
     /** Longest reason of a RELEASE or BURY. */
     public static final int REASON_BYTES_MAX = 1_024;
     /** Leases in one FINISH, RELEASE, TOUCH, BURY: the server's default. */

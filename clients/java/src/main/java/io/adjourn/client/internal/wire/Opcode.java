@@ -49,7 +49,7 @@ public enum Opcode {
     KICK_MANY(0x46),
     /** Shows jobs, a page at a time. */
     LIST(0x47),
-    /** Counts the jobs that match. */
+    /** Counts the jobs that match, all together or by when they are due. */
     COUNT(0x48),
     /** Does the same to many jobs, a bounded number with each request. */
     BULK(0x49),

@@ -315,11 +315,14 @@ public sealed interface Request {
     }
 
     /**
-     * Counts the jobs that match.
+     * Counts the jobs that match, all together or by when they are due.
      *
      * @param filter the conditions that the jobs meet, as in LIST
+     * @param bars counts the jobs by when they are due, too, in so many bars. Absent or 0: only all together
+     * @param barsFromMs where the first bar begins, on the wall clock, in milliseconds
+     * @param barMs the width of a bar in milliseconds, at least 1 if there are bars
      */
-    record Count(byte[] filter) implements Request {
+    record Count(byte[] filter, int bars, long barsFromMs, long barMs) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.COUNT;

@@ -178,6 +178,15 @@ public final class RequestEncoder {
 
     private static void count(Request.Count frame, FrameWriter out) {
         out.bytes16(frame.filter());
+        if (frame.bars() != 0 || frame.barsFromMs() != 0 || frame.barMs() != 0) {
+            out.u32(frame.bars());
+            if (frame.barsFromMs() != 0 || frame.barMs() != 0) {
+                out.u64(frame.barsFromMs());
+                if (frame.barMs() != 0) {
+                    out.u64(frame.barMs());
+                }
+            }
+        }
     }
 
     private static void bulk(Request.Bulk frame, FrameWriter out) {

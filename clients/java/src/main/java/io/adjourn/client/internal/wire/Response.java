@@ -188,8 +188,9 @@ public sealed interface Response {
      * How many jobs match.
      *
      * @param jobs how many
+     * @param byDue if bars were asked for: the jobs that are due before them, each bar, and the jobs that are due after them
      */
-    record Counted(long jobs) implements Response {
+    record Counted(long jobs, List<DueBar> byDue) implements Response {
     }
 
     /**
@@ -549,6 +550,16 @@ public sealed interface Response {
      * @param maxUs the longest
      */
     record Stage(String stage, long count, long p50Us, long p99Us, long p999Us, long maxUs) {
+    }
+
+    /**
+     * The jobs of a COUNT that are due in a part of a time.
+     *
+     * @param startMs where it begins, on the wall clock, in milliseconds: up to the next one, or without an end. 0 in the first
+     *     item: the jobs before the bars
+     * @param jobs how many
+     */
+    record DueBar(long startMs, long jobs) {
     }
 
     /**

@@ -114,7 +114,7 @@ public final class ResponseDecoder {
     }
 
     private static Response.Counted counted(FrameReader in) throws MalformedFrameException {
-        return new Response.Counted(in.u64());
+        return new Response.Counted(in.u64(), in.isOver() ? List.of() : dueBarItems(in));
     }
 
     private static Response.Bulked bulked(FrameReader in) throws MalformedFrameException {
@@ -310,6 +310,20 @@ public final class ResponseDecoder {
             long maxUs = in.u64();
             in.endFixed(end);
             items.add(new Response.Stage(in.text(stageLength), count, p50Us, p99Us, p999Us, maxUs));
+        }
+        return items;
+    }
+
+    private static List<Response.DueBar> dueBarItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(16);
+        int size = in.size(fixed);
+        List<Response.DueBar> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            long startMs = in.u64();
+            long jobs = in.u64();
+            in.endFixed(end);
+            items.add(new Response.DueBar(startMs, jobs));
         }
         return items;
     }
