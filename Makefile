@@ -84,6 +84,14 @@ test-console:
 	@$(CARGO) build --quiet --locked
 	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/console/test
 
+## images: take the pictures of docs/images anew; target/images gets one of every screen
+.PHONY: images
+images:
+	@$(CARGO) build --quiet --locked
+	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/console/test --images target/images
+	@cp target/images/walk-*.png docs/images
+	@for image in docs/images/*.png; do cp "target/images/$${image##*/}" "$$image" || exit 1; done
+
 ## tools: install the Debian packages that the clients' tests need; needs root
 .PHONY: tools
 tools:

@@ -21,6 +21,7 @@ import lists
 import logins
 import schedules
 import screens
+import walk
 from browser import browser, browser_of_process, is_installed
 from example import Example
 from report import Report
@@ -44,10 +45,11 @@ OWN = {
     "forged": forged.check,
     "hostile": hostile.check,
     "cluster": cluster.check,
+    "walk": walk.check,
 }
 # The longest ones first; the charts need some time to appear.
 ORDER = ["screens", "screens of jobs", "hostile", "logins", "actions", "cluster", "lists", "chinese", "forged"]
-ORDER += ["actions without script", "schedules", "schedules without script", "empty", "charts"]
+ORDER += ["actions without script", "schedules", "schedules without script", "walk", "empty", "charts"]
 # Much of the time a browser waits for the server, and a server for the clock.
 AT_ONCE = 2
 
@@ -90,6 +92,7 @@ def take_images(binary, folder, images_folder):
     try:
         with report.step(""), browser() as started:
             images.take(started, report, example.server, images_folder)
+            walk.check(started, report, binary, folder, images_folder)
     finally:
         example.stop()
     for failure in report.failures:

@@ -34,17 +34,20 @@ below = 1_000_000
 
 
 class Receiver:
-    """Answers call-backs and alerts: with the status at the end of the path, else with 200."""
+    """Answers call-backs and alerts: with the status at the end of the path, with 400 if the body says *declined*, else 200."""
 
     def __init__(self):
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 last = self.path.rsplit("/", 1)[-1]
-                reply = b'{"ok": true}' if not last.isdigit() else b"the account is closed"
-                self.send_response(int(last) if last in ("400", "500") else 200)
+                is_declined = b"declined" in body
+                status = 400 if is_declined else int(last) if last in ("400", "500") else 200
+                replies = {200: b'{"ok": true}', 400: b"the card was declined" if is_declined else b"the account is closed"}
+                reply = replies.get(status, b"no connection to the bank")
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(reply)))
                 self.end_headers()
                 self.wfile.write(reply)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 from server import PATIENCE_S
 
 FORM = "application/x-www-form-urlencoded"
-COOKIE = "adjourn_console"
+COOKIE = "adjourn_console_1"
 
 Answer = namedtuple("Answer", "status headers text")
 

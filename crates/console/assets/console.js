@@ -61,6 +61,10 @@
     const active = document.activeElement;
     focused = target.contains(active) ? active.getAttribute("href") : null;
   });
+  // A part of the page that cannot be replaced is out of date.
+  const stale = (is) => { document.getElementById("stale").hidden = !is; };
+  for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => stale(true));
+  document.addEventListener("htmx:afterSwap", () => stale(false));
   document.addEventListener("htmx:afterSettle", () => {
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     if (focused !== null) document.querySelector(`#main a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });

@@ -7,8 +7,8 @@ use form_urlencoded::Serializer;
 
 use super::Console;
 use super::said::Said;
-use super::visitor::Visitor;
-use adjourn_http::{CONSOLE, Pairs, Problem, SMALL_BYTES_MAX, connection, media_type, read};
+use super::visitor::{Visitor, is_own};
+use adjourn_http::{Pairs, Problem, SMALL_BYTES_MAX, connection, media_type, read};
 use adjourn_protocol::{ErrorCode, ErrorReply};
 use adjourn_server::tokens::SecretHash;
 
@@ -99,11 +99,10 @@ fn check_form_token(sent: &str, expected: &str) -> Result<(), Problem> {
     Err(ErrorReply::new(ErrorCode::Forbidden, message).into())
 }
 
-/// True if this is a page of the console, and cannot lead elsewhere.
-pub(crate) fn is_own(path: &str) -> bool {
-    let rest = path.strip_prefix(CONSOLE);
-    let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
-    is_below && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !path.contains("//")
+/// True if a line of a form can be this header.
+pub(crate) fn is_line((name, value): (&str, &str)) -> bool {
+    let is_plain = |text: &str| text.trim() == text && !text.contains(char::is_control);
+    !name.is_empty() && is_plain(name) && !name.contains(':') && is_plain(value)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 use adjourn_protocol::{TopicReport, Totals};
-use adjourn_server::{BOUNDS_US, Buckets, Local, Observed, wall};
+use adjourn_server::{BOUNDS_US, Buckets, Local, OBSERVED_TOPICS_MAX, Observed, wall};
 use adjourn_types::{Access, Millis};
 
 /// The time between two samples.
@@ -66,8 +66,8 @@ pub(crate) struct Slice {
     pub(crate) at: Millis,
     pub(crate) rates: Rates,
     pub(crate) waiting: u64,
-    pub(crate) p50_ms: f64,
-    pub(crate) p99_ms: f64,
+    pub(crate) p50_ms: Option<f64>,
+    pub(crate) p99_ms: Option<f64>,
 }
 
 impl History {
@@ -135,11 +135,13 @@ impl History {
         let (Some(old), Some(new)) = (samples.topics.front(), samples.topics.back()) else {
             return BTreeMap::new();
         };
+        // Of many topics only some are observed: one that was not has an unknown number of jobs from before.
+        let are_all = old.topics.len() < OBSERVED_TOPICS_MAX;
         let of = |(topic, now): (&String, &Totals)| {
-            let before = old.topics.get(topic).copied().unwrap_or_default();
-            (topic.clone(), rates(&before, now, new.at.0.saturating_sub(old.at.0)))
+            let before = old.topics.get(topic).copied().or(are_all.then(Totals::default))?;
+            Some((topic.clone(), rates(&before, now, new.at.0.saturating_sub(old.at.0))))
         };
-        new.topics.iter().map(of).collect()
+        new.topics.iter().filter_map(of).collect()
     }
 
     fn samples(&self) -> MutexGuard<'_, Samples> {
@@ -178,20 +180,22 @@ fn rates(old: &Totals, new: &Totals, ms: u64) -> Rates {
     }
 }
 
-/// The bound below which this many percent of the durations are; 0 if there are none.
+/// The bound below which this many percent of the durations are; infinite if there is none. `None` without durations.
 #[expect(clippy::cast_precision_loss, reason = "bounds are small")]
-fn quantile_ms(counts: &[u64], percent: u64) -> f64 {
+fn quantile_ms(counts: &[u64], percent: u64) -> Option<f64> {
     let all: u64 = counts.iter().sum();
+    if all == 0 {
+        return None;
+    }
     let wanted = (all * percent).div_ceil(100);
     let mut seen = 0;
     for (place, count) in counts.iter().enumerate() {
         seen += count;
-        if seen >= wanted && all > 0 {
-            let bound = BOUNDS_US.get(place).or(BOUNDS_US.last()).copied().unwrap_or_default();
-            return bound as f64 / 1000.0;
+        if seen >= wanted {
+            return Some(BOUNDS_US.get(place).map_or(f64::INFINITY, |bound| *bound as f64 / 1000.0));
         }
     }
-    0.0
+    None
 }
 
 #[cfg(test)]
@@ -213,9 +217,11 @@ mod tests {
             history.samples().hour.push_back(at(ms, pushed, late));
         }
         let slices = history.slices(1);
-        let found: Vec<(u64, f64, f64)> =
+        let found: Vec<(u64, f64, Option<f64>)> =
             slices.iter().map(|slice| (slice.at.0, slice.rates.pushed, slice.p99_ms)).collect();
-        assert_eq!(found, [(10_000, 2.0, 0.0), (20_000, 0.0, 1.0)]);
+        assert_eq!(found, [(10_000, 2.0, None), (20_000, 0.0, Some(1.0))]);
+        let late: Vec<u64> = BOUNDS_US.iter().map(|_| 0).chain([1]).collect();
+        assert_eq!(quantile_ms(&late, 99), Some(f64::INFINITY), "later than all bounds");
         let minute = history.last_minute().expect("two samples");
         assert!((minute.rates.pushed - 1.0).abs() < 1e-9 && minute.waiting == 4);
     }

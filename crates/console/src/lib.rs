@@ -40,6 +40,8 @@ use sessions::Sessions;
 pub struct PagesConfig {
     is_read_only: bool,
     audit_log: Option<PathBuf>,
+    /// This node's number.
+    node: u64,
 }
 
 /// What all pages share.
@@ -54,7 +56,11 @@ struct Console {
 impl PagesConfig {
     /// The part of the configuration that is the console's.
     pub fn of(config: &Config) -> Self {
-        Self { is_read_only: config.console.is_read_only, audit_log: config.audit_log.clone() }
+        Self {
+            is_read_only: config.console.is_read_only,
+            audit_log: config.audit_log.clone(),
+            node: config.node,
+        }
     }
 }
 

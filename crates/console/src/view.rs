@@ -71,9 +71,11 @@ impl View {
         self.language.fill(english, values)
     }
 
-    /// A text with a number.
-    pub(crate) fn count(&self, english: &str, count: impl Plain<u64>) -> String {
-        self.fill(english, &[&self.number(count)])
+    /// A text with a number; `one` is the English one for the number 1.
+    pub(crate) fn count(&self, english: &str, one: &str, count: impl Plain<u64>) -> String {
+        let count = count.plain();
+        let text = if count == 1 && self.language == Language::English { one } else { english };
+        self.fill(text, &[&self.number(count)])
     }
 
     /// A number with commas.

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
-use axum::http::header::{COOKIE, SET_COOKIE};
+use axum::http::header::{COOKIE, REFERER, SET_COOKIE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -19,8 +20,13 @@ use adjourn_protocol::{ErrorCode, ErrorReply, Request};
 use adjourn_server::wall;
 use adjourn_types::Access;
 
-/// The cookie of a session.
-pub(crate) const SESSION: &str = "adjourn_console";
+/// The cookie of a session at a node. Members under one host name have one each: cookies know no ports.
+pub(crate) fn session_cookie(console: &Console) -> String {
+    format!("adjourn_console_{}", console.config.node)
+}
+
+/// How long a browser remembers the language.
+const LANGUAGE_LASTS: Duration = Duration::from_hours(365 * 24);
 
 /// What forms carry where people need not log in.
 static OPEN_FORM_TOKEN: LazyLock<Arc<str>> = LazyLock::new(|| random().unwrap_or_default().into());
@@ -42,12 +48,16 @@ impl FromRequestParts<Console> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
         let connection = connection(&parts.extensions).map_err(Problem::into_response)?;
-        let cookie = cookie(&parts.headers, SESSION).unwrap_or_default();
+        let cookie = cookie(&parts.headers, &session_cookie(console)).unwrap_or_default();
         let is_open = console.http.local().is_open();
         let session = if is_open { None } else { console.sessions.find(cookie) };
         let (shown, form_token) = match &session {
             Some(session) => (shown_as(cookie), Arc::clone(session.form_token())),
             None if is_open => (Vec::new(), Arc::clone(&OPEN_FORM_TOKEN)),
+            // What was posted is not posted again after the login.
+            None if !parts.method.is_safe() => {
+                return Err(to_login(&parts.headers, page_before(&parts.headers)));
+            }
             None => return Err(to_login(&parts.headers, &here(&parts.uri))),
         };
         let search = |from: &str| match &session {
@@ -140,6 +150,21 @@ pub(crate) fn stranger(headers: &HeaderMap, uri: &Uri) -> View {
     }
 }
 
+/// The page of this console from which a browser says that a request comes.
+pub(crate) fn page_before(headers: &HeaderMap) -> &str {
+    let referer = headers.get(REFERER).and_then(|referer| referer.to_str().ok()).unwrap_or_default();
+    let path =
+        referer.split_once("://").and_then(|(_, rest)| rest.find('/').and_then(|start| rest.get(start..)));
+    path.filter(|path| is_own(path)).unwrap_or(CONSOLE)
+}
+
+/// True if this is a page of the console, and cannot lead elsewhere.
+pub(crate) fn is_own(path: &str) -> bool {
+    let rest = path.strip_prefix(CONSOLE);
+    let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+    is_below && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !path.contains("//")
+}
+
 /// The path and the query of a page.
 fn here(uri: &Uri) -> String {
     uri.path_and_query().map_or(CONSOLE, |here| here.as_str()).to_owned()
@@ -166,7 +191,8 @@ pub(crate) fn set_cookie(
     is_secret: bool,
     has_tls: bool,
 ) -> (HeaderName, HeaderValue) {
-    let age = if value.is_some() { LASTS.as_secs() } else { 0 };
+    let lasts = if is_secret { LASTS } else { LANGUAGE_LASTS };
+    let age = if value.is_some() { lasts.as_secs() } else { 0 };
     let secret = if is_secret { "; HttpOnly" } else { "" };
     let secure = if has_tls { "; Secure" } else { "" };
     let text = format!(

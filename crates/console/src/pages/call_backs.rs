@@ -176,7 +176,7 @@ async fn list(visitor: &Visitor, asked: Asked) -> Answer {
         is_part,
         find,
         before: (from > 0).then(|| from.saturating_sub(PAGE)),
-        behind: (from + PAGE < matched).then_some(from + PAGE),
+        behind: Some(from.saturating_add(PAGE)).filter(|behind| *behind < matched),
         node: call_backs.node(),
         leads: leads(visitor).await,
         counts: seen.counted.outcomes().collect(),

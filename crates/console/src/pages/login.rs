@@ -1,5 +1,7 @@
 //! Logging in and out, and the language.
 
+use std::net::IpAddr;
+
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -8,10 +10,10 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 
 use super::Answer;
 use crate::Console;
-use crate::form::{self, Posted, is_own};
+use crate::form::{self, Posted};
 use crate::texts::{self, Language};
 use crate::view::{View, html};
-use crate::visitor::{SESSION, address, cookie, set_cookie, stranger};
+use crate::visitor::{address, cookie, is_own, session_cookie, set_cookie, stranger};
 use adjourn_http::{CONSOLE, Pairs, Problem, SMALL_BYTES_MAX, connection, read};
 use adjourn_protocol::{ErrorCode, ErrorReply};
 
@@ -28,7 +30,8 @@ struct LoginPage {
 pub(super) async fn show(State(console): State<Console>, headers: HeaderMap, uri: Uri) -> Response {
     let query = Pairs::of_query(uri.query().unwrap_or_default());
     let next = own(query.first("next"));
-    let is_in = cookie(&headers, SESSION).is_some_and(|cookie| console.sessions.find(cookie).is_some());
+    let is_in = cookie(&headers, &session_cookie(&console))
+        .is_some_and(|cookie| console.sessions.find(cookie).is_some());
     if is_in || console.http.local().is_open() {
         return Redirect::to(next).into_response();
     }
@@ -54,24 +57,33 @@ pub(super) async fn log_in(State(console): State<Console>, request: Request) -> 
     let opened = async {
         let connection = connection(&parts.extensions)?;
         let from = address(&connection);
-        console.sessions.may_log_in(from).map_err(|wait| {
-            let message = format!("too many logins have failed: try again in {} s", wait.as_secs() + 1);
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::Busy, message)
-        })?;
         let secret = fields.first("token").trim();
-        let client = console.http.admit(secret.as_bytes(), connection.address()).map_err(|error| {
-            console.sessions.has_failed(from);
-            in_words_of_the_console(error)
-        })?;
+        let client = console.http.admit(secret.as_bytes(), connection.address());
+        // Who has a token is let in however many others fail: tokens are random, nobody guesses them.
+        let client = client.map_err(|error| failed(&console, from, error))?;
         Ok::<_, Problem>(console.sessions.open(client.token())?)
     };
     match opened.await {
         Ok(cookie) => {
             let has_tls = console.http.local().has_tls();
-            ([set_cookie(SESSION, Some(&cookie), true, has_tls)], Redirect::to(next)).into_response()
+            let name = session_cookie(&console);
+            ([set_cookie(&name, Some(&cookie), true, has_tls)], Redirect::to(next)).into_response()
         }
         Err(problem) => login_page(view, next, Some(problem)),
     }
+}
+
+/// Counts a login that failed, and says why it did.
+fn failed(console: &Console, from: IpAddr, error: ErrorReply) -> Problem {
+    if error.code != ErrorCode::Unauthenticated {
+        return error.into();
+    }
+    if let Err(wait) = console.sessions.may_log_in(from) {
+        let message = format!("too many logins have failed: try again in {} s", wait.as_secs() + 1);
+        return Problem::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::Busy, message);
+    }
+    console.sessions.has_failed(from);
+    in_words_of_the_console(error)
 }
 
 /// The queue tells a program where to put its token.
@@ -93,11 +105,12 @@ pub(super) async fn log_out(
     if let Err(refused) = Posted::even_if_read_only(request, &console).await {
         return refused;
     }
-    if let Some(cookie) = cookie(&headers, SESSION) {
+    let name = session_cookie(&console);
+    if let Some(cookie) = cookie(&headers, &name) {
         console.sessions.close(cookie);
     }
     let has_tls = console.http.local().has_tls();
-    ([set_cookie(SESSION, None, true, has_tls)], Redirect::to(&format!("{CONSOLE}/login"))).into_response()
+    ([set_cookie(&name, None, true, has_tls)], Redirect::to(&format!("{CONSOLE}/login"))).into_response()
 }
 
 /// Remembers the language. It changes nothing but how pages look, so the form needs no session.

@@ -15,17 +15,15 @@ mod topics;
 use askama::Template;
 use axum::Router;
 use axum::extract::Request;
-use axum::http::header::REFERER;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 
 use super::Console;
-use super::form::is_own;
 use super::view::{View, html};
-use super::visitor::stranger;
-use adjourn_http::{CONSOLE, Problem};
+use super::visitor::{page_before, stranger};
+use adjourn_http::Problem;
 use adjourn_protocol::ErrorCode;
 
 /// What a page, or an action, comes to. A problem becomes a page, too.
@@ -58,6 +56,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/console/audit", get(audit::show))
         .merge(jobs::routes())
         .route("/console/{*rest}", any(none))
+        .method_not_allowed_fallback(not_so)
         .layer(middleware::from_fn(with_pages_of_problems))
 }
 
@@ -77,19 +76,20 @@ async fn none(uri: Uri) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, ErrorCode::NotFound, message)
 }
 
-/// The page of this console from which a browser says that a request comes.
-fn page_before(headers: &HeaderMap) -> &str {
-    let referer = headers.get(REFERER).and_then(|referer| referer.to_str().ok()).unwrap_or_default();
-    let path =
-        referer.split_once("://").and_then(|(_, rest)| rest.find('/').and_then(|start| rest.get(start..)));
-    path.filter(|path| is_own(path)).unwrap_or(CONSOLE)
+/// What only takes a form has no page.
+async fn not_so(method: Method, uri: Uri) -> Problem {
+    let message = format!("{} is no page for {method}: go to the page that leads there", uri.path());
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::Invalid, message)
 }
 
 /// Shows problems as pages.
 async fn with_pages_of_problems(request: Request, next: Next) -> Response {
     // Its page leads on to the others.
-    let view = View { section: "problem", ..stranger(request.headers(), request.uri()) };
     let back = page_before(request.headers()).to_owned();
+    let mut view = View { section: "problem", ..stranger(request.headers(), request.uri()) };
+    if !request.method().is_safe() {
+        view.here.clone_from(&back);
+    }
     let response = next.run(request).await;
     let Some(problem) = response.extensions().get::<Problem>() else { return response };
     let status = problem.status();

@@ -12,6 +12,8 @@ use adjourn_protocol::{ErrorCode, ErrorReply, Totals};
 use adjourn_server::OBSERVED_TOPICS_MAX;
 use adjourn_types::Right;
 
+/// A chart shows no more lateness than is measured.
+const LATENESS_SHOWN_MAX_MS: f64 = 600_000.0;
 /// A point of a chart is the time between this many samples.
 const SAMPLES_PER_POINT: usize = 6;
 
@@ -29,6 +31,17 @@ struct OverviewPage {
     lateness_chart: String,
     node: NodeState,
     alerts: Vec<(String, usize)>,
+}
+
+impl OverviewPage {
+    /// How late jobs were at most, of which a part is spoken.
+    fn late(ms: &Option<f64>) -> String {
+        match ms {
+            None => "–".to_owned(),
+            Some(ms) if ms.is_infinite() => "> 10 min".to_owned(),
+            Some(ms) => format!("≤ {ms} ms"),
+        }
+    }
 }
 
 /// The node that shows the page.
@@ -78,7 +91,9 @@ pub(super) async fn show(visitor: Visitor) -> Answer {
     let slices = if sees_all { history.slices(SAMPLES_PER_POINT) } else { Vec::new() };
     let values = |of: fn(&Slice) -> f64| slices.iter().map(of).collect::<Vec<_>>();
     let (pushed, finished) = (values(|one| one.rates.pushed), values(|one| one.rates.finished));
-    let (p50, p99) = (values(|one| one.p50_ms), values(|one| one.p99_ms));
+    let bound = |ms: Option<f64>| ms.unwrap_or(0.0).min(LATENESS_SHOWN_MAX_MS);
+    let (p50, p99): (Vec<_>, Vec<_>) =
+        slices.iter().map(|one| (bound(one.p50_ms), bound(one.p99_ms))).unzip();
     let rates = [Series { class: "line-1", values: &pushed }, Series { class: "line-2", values: &finished }];
     let lateness = [Series { class: "line-2", values: &p50 }, Series { class: "line-3", values: &p99 }];
     page(&OverviewPage {
@@ -97,7 +112,7 @@ pub(super) async fn show(visitor: Visitor) -> Answer {
             .seen()
             .firing
             .into_iter()
-            .filter(|(_, firing)| *firing > 0)
+            .filter(|(_, firing)| *firing > 0 && view.sees_server())
             .collect(),
         view,
     })

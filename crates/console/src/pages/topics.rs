@@ -98,7 +98,7 @@ pub(super) async fn list(visitor: Visitor) -> Answer {
         find,
         sort,
         before: (from > 0).then(|| from.saturating_sub(PAGE)),
-        behind: (from + PAGE < matched).then_some(from + PAGE),
+        behind: Some(from.saturating_add(PAGE)).filter(|behind| *behind < matched),
         may_create: view.may_manage_some(),
         view,
     })
@@ -133,7 +133,7 @@ impl Depth {
         let count = async |state| {
             let filter =
                 Filter { topic: Some(topic.clone()), states: States::of([state]), ..Filter::default() };
-            let Counted(jobs) = visitor.ask(Request::Count(filter)).await?;
+            let Counted { jobs, .. } = visitor.ask(Request::Count(filter.into())).await?;
             Ok::<_, Problem>(jobs)
         };
         Ok(Self {
@@ -171,23 +171,28 @@ pub(super) async fn show(visitor: Visitor, Part(topic): Part<TopicName>) -> Answ
 pub(super) async fn create(posted: Posted) -> Answer {
     let name = posted.fields.first("topic");
     let topic: TopicName = name.parse().map_err(|error| at("topic", &error))?;
+    match posted.visitor.ask::<TopicSettings>(Request::TopicShow { topic: topic.clone() }).await {
+        Ok(_) => return Err(at("topic", &"there is such a topic: change its policy on its page")),
+        Err(problem) if problem.is(ErrorCode::NotFound) => {}
+        Err(problem) => return Err(problem),
+    }
     let mut change = PolicyChange::default();
     let call_back = posted.fields.first("call_back");
     // A topic exists while it has jobs or settings.
     let (setting, value) =
         if call_back.is_empty() { ("attempts_max", "25") } else { ("call_back", call_back) };
     change.add(&settings::change(setting, value)?);
-    posted
-        .visitor
-        .ask::<()>(Request::TopicSet(TopicSet { topic: topic.clone(), change: Box::new(change) }))
-        .await?;
-    Ok(posted.done(&address(&topic), Said::Saved, 0))
+    saved(&posted, topic, change).await
 }
 
 /// Changes settings: those whose field differs from what the page showed.
 pub(super) async fn set(Path(topic): Path<String>, posted: Posted) -> Answer {
     let topic: TopicName = topic.parse().map_err(|error| at("topic", &error))?;
-    let change = settings::changes(&posted.fields)?;
+    saved(&posted, topic, settings::changes(&posted.fields)?).await
+}
+
+/// Saves settings. Says so, or why no calls are made.
+async fn saved(posted: &Posted, topic: TopicName, change: PolicyChange) -> Answer {
     let warnings = match &change.set.call_back {
         Some(call_back) => posted.visitor.console.http.call_backs().warnings(&topic, call_back).await,
         None => Vec::new(),

@@ -7,6 +7,8 @@ use serde::de::IgnoredAny;
 
 /// Bytes of a body that a page shows.
 const SHOWN_MAX: usize = 64 << 10;
+/// Deeper JSON is indented no further: each level makes every line longer.
+const INDENTED_MAX: usize = 16;
 /// Bytes in a line of the hexadecimal form.
 const HEX_LINE: usize = 16;
 
@@ -43,8 +45,8 @@ impl ShownBody {
             ("json", Some(json)) => indented(json),
             _ => String::from_utf8_lossy(start).into_owned(),
         };
-        // A form has no other ends of lines than its own.
-        let editable = whole.filter(|text| !is_cut && !text.contains('\r')).map(str::to_owned);
+        // A form has no other ends of lines than its own, and no NUL.
+        let editable = whole.filter(|text| !is_cut && !text.contains(['\r', '\0'])).map(str::to_owned);
         Self { form, text, is_cut, editable }
     }
 }
@@ -94,7 +96,7 @@ fn indented(json: &str) -> String {
 
 fn new_line(text: &mut String, depth: usize) {
     text.push('\n');
-    text.extend(std::iter::repeat_n("  ", depth));
+    text.extend(std::iter::repeat_n("  ", depth.min(INDENTED_MAX)));
 }
 
 /// Bytes as people look at them: the offset, the bytes, and the characters among them.
@@ -134,7 +136,7 @@ mod tests {
         assert!(large.is_cut && large.text.len() == SHOWN_MAX && large.editable.is_none());
         let editable = |body: &[u8]| ShownBody::of(body, "", "json").editable;
         assert_eq!(editable(b"\n{\"b\":1.10}").as_deref(), Some("\n{\"b\":1.10}"));
-        assert!(editable(b"a\r\nb").is_none() && editable(b"\xff").is_none());
+        assert!(editable(b"a\r\nb").is_none() && editable(b"\xff").is_none() && editable(b"\0").is_none());
     }
 
     #[test]
@@ -145,5 +147,13 @@ mod tests {
         let without = |text: &str| text.chars().filter(|one| !one.is_whitespace()).collect::<String>();
         assert_eq!(without(&shown), without(json));
         assert!(shown.contains("\n    1.10,\n    [],\n    {},\n"), "{shown}");
+    }
+
+    #[test]
+    fn deep_json_stays_small() {
+        let deep = "[".repeat(SHOWN_MAX / 2) + &"]".repeat(SHOWN_MAX / 2);
+        let shown = ShownBody::of(deep.as_bytes(), "", "");
+        assert_eq!(shown.form, "json");
+        assert!(shown.text.len() < SHOWN_MAX * 40, "{} bytes", shown.text.len());
     }
 }

@@ -34,10 +34,22 @@ const CHANGES: [(&str, &str); 5] = [
     ("delete", text("Delete them")),
 ];
 
+/// Most jobs that can be selected; a search shows fewer.
+const SELECTED_MAX: usize = 1000;
+
 /// Does something to each job that was selected on a page.
 pub(super) async fn selected(posted: Posted) -> Answer {
+    let jobs = posted.fields.all("job");
+    if jobs.len() > SELECTED_MAX {
+        return Err(at(
+            "job",
+            &format!(
+                "at most {SELECTED_MAX} jobs can be selected: change all that meet the conditions instead"
+            ),
+        ));
+    }
     let mut changed = 0;
-    for id in posted.fields.all("job") {
+    for id in jobs {
         let id = id.parse().map_err(|_| at("job", &"expected the number of a job"))?;
         let job = JobRef::Id(JobId(id));
         let request = match posted.fields.first("change") {

@@ -59,8 +59,14 @@ impl Conditions {
 
     /// The conditions as a query.
     pub(super) fn query(&self) -> String {
+        self.query_with(&[])
+    }
+
+    /// The same with other values of some conditions.
+    pub(super) fn query_with(&self, others: &[(&'static str, String)]) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(self.pairs());
+        query.extend_pairs(self.pairs().filter(|(name, _)| others.iter().all(|(other, _)| other != name)));
+        query.extend_pairs(others);
         query.finish()
     }
 }
@@ -94,6 +100,8 @@ mod tests {
         let conditions = Conditions::of(&fields).expect("conditions");
         assert_eq!(conditions.filter.due_from, Some(Millis(60_000)));
         assert_eq!(conditions.query(), "topic=orders&state=buried&due_from=1970-01-01T00%3A01");
+        let ready = conditions.query_with(&[("state", "ready".to_owned()), ("due_before", "1".to_owned())]);
+        assert_eq!(ready, "topic=orders&due_from=1970-01-01T00%3A01&state=ready&due_before=1");
         assert!(conditions.are_any() && conditions.has_state("buried") && !conditions.has_state("ready"));
         let exact =
             Conditions::of(&Pairs::of_query("due_before=1970-01-01T01:00:00%2B01:00")).expect("a time");

@@ -39,6 +39,8 @@ struct JobsPage {
     needs_topic: bool,
     /// The address of the next page.
     next: Option<String>,
+    /// The address of the first page.
+    first: String,
     is_first: bool,
     may_change: bool,
 }
@@ -92,8 +94,12 @@ pub(super) async fn show(visitor: Visitor) -> Answer {
         find(&visitor, &conditions, &columns, list_order, &text, place).await?
     };
     let next = (!found.cursor.is_empty()).then(|| address(&conditions, &columns, order, &text, &found));
-    let may_manage = |job: &JobReport| view.may_manage(job.topic.as_str());
-    let may_change = view.may_manage_some() && found.jobs.iter().any(may_manage);
+    let first = address(&conditions, &columns, order, &text, &Found::default());
+    // A search adds rows later: what can be done to them does not depend on the first ones.
+    let may_change = match &conditions.filter.topic {
+        Some(topic) => view.may_manage(topic.as_str()),
+        None => view.may_manage_some(),
+    };
     let row = |job: &JobReport| Row { id: job.id.0, cells: columns.cells(job) };
     page(&JobsPage {
         rows: found.jobs.iter().map(row).collect(),
@@ -101,6 +107,7 @@ pub(super) async fn show(visitor: Visitor) -> Answer {
         progress: found.progress,
         needs_topic,
         next,
+        first,
         is_first,
         may_change,
         view,
@@ -135,7 +142,7 @@ async fn find(
     let of = if let Some(of) = place.of {
         of
     } else {
-        let Counted(of) = visitor.ask(Request::Count(conditions.filter.clone())).await?;
+        let Counted { jobs: of, .. } = visitor.ask(Request::Count(conditions.filter.clone().into())).await?;
         of
     };
     if text.is_empty() {
@@ -150,7 +157,8 @@ async fn find(
         return Ok(Found { jobs, cursor, of, ..Found::default() });
     }
     let step = search::step(visitor, conditions, order, text, place.cursor).await?;
-    let (looked, in_all) = (place.looked + step.looked, place.found + step.found.len() as u64);
+    let looked = place.looked.saturating_add(step.looked);
+    let in_all = place.found.saturating_add(step.found.len() as u64);
     let goes_on = !step.cursor.is_empty() && in_all < ROWS_MAX;
     let progress = Some(Progress { looked, of, goes_on });
     Ok(Found { jobs: step.found, cursor: step.cursor, of, progress, in_all })
@@ -175,12 +183,19 @@ fn address(conditions: &Conditions, columns: &Columns, order: &str, text: &str, 
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(conditions.pairs()).append_pair("order", order);
     query.extend_pairs(columns.iter().map(|column| ("columns", column.name)));
-    query
-        .append_pair("cursor", &URL_SAFE_NO_PAD.encode(&page.cursor))
-        .append_pair("of", &page.of.to_string());
+    if !text.is_empty() {
+        query.append_pair("text", text);
+    }
+    if !page.cursor.is_empty() {
+        query
+            .append_pair("cursor", &URL_SAFE_NO_PAD.encode(&page.cursor))
+            .append_pair("of", &page.of.to_string());
+    }
     if let Some(progress) = &page.progress {
-        query.append_pair("text", text).append_pair("looked", &progress.looked.to_string());
-        query.append_pair("found", &page.in_all.to_string());
+        query.append_pair("looked", &progress.looked.to_string());
+        // A person who goes on starts a table of their own.
+        let found = if progress.goes_on { page.in_all } else { 0 };
+        query.append_pair("found", &found.to_string());
     }
     format!("/console/jobs?{}", query.finish())
 }

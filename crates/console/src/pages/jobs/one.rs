@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use super::super::Answer;
 use super::super::topics::at;
 use super::body::ShownBody;
-use crate::form::Posted;
+use crate::form::{Posted, is_line};
 use crate::said::Said;
 use crate::shown::header_lines;
 use crate::view::{View, page};
@@ -35,7 +35,7 @@ struct JobPage {
     content_type: String,
     headers: Vec<(String, String)>,
     /// The same as the form for an edit takes it.
-    header_lines: String,
+    header_lines: Option<String>,
     backoff: String,
     attempts_max: Option<u32>,
     expires: Option<Millis>,
@@ -73,7 +73,7 @@ pub(super) async fn show(Path(id): Path<u64>, visitor: Visitor) -> Answer {
     let headers: Vec<(String, String)> = job
         .attributes
         .headers()
-        .filter(|(name, _)| *name != "content-type")
+        .filter(|(name, _)| !name.eq_ignore_ascii_case("content-type"))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     let state = state_text(job.state);
@@ -81,7 +81,7 @@ pub(super) async fn show(Path(id): Path<u64>, visitor: Visitor) -> Answer {
         here: format!("/console/jobs/{id}"),
         key: job.key.as_ref().map(Key::as_str).unwrap_or_default().to_owned(),
         group: Attributes::group_of(job.attributes.as_bytes()).unwrap_or_default().to_owned(),
-        header_lines: header_lines(headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))),
+        header_lines: lines_of(&headers),
         headers,
         backoff: policy.backoff.as_ref().map(backoff_text).unwrap_or_default(),
         attempts_max: policy.attempts_max,
@@ -101,6 +101,12 @@ pub(super) async fn show(Path(id): Path<u64>, visitor: Visitor) -> Answer {
     })
 }
 
+/// The headers as a form takes them; `None` if one of them is no line.
+fn lines_of(headers: &[(String, String)]) -> Option<String> {
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    headers.clone().all(is_line).then(|| header_lines(headers))
+}
+
 /// A job's body as a file.
 pub(super) async fn body(Path(id): Path<u64>, visitor: Visitor) -> Answer {
     let job: JobReport = visitor.ask(Request::Get(JobRef::Id(JobId(id)))).await?;
@@ -118,7 +124,10 @@ pub(super) async fn act(
 ) -> Result<Response, Problem> {
     let job = JobRef::Id(JobId(id));
     let here = format!("/console/jobs/{id}");
-    let version = NonZeroU64::new(posted.fields.first("version").parse().unwrap_or(0));
+    let version = match posted.fields.first("version") {
+        "" => None,
+        version => NonZeroU64::new(version.parse().map_err(|error| at("version", &error))?),
+    };
     let (request, said) = match action.as_str() {
         "run-now" => (Request::RunNow(job), Said::RunNow),
         "kick" => (Request::Kick(job), Said::RunNow),

@@ -8,7 +8,7 @@ use axum::response::Response;
 use super::super::Answer;
 use super::super::topics::at;
 use super::{Upcoming, address, list_of, upcoming, words};
-use crate::form::Posted;
+use crate::form::{Posted, is_line};
 use crate::said::Said;
 use crate::shown::header_lines;
 use crate::view::{View, html};
@@ -209,12 +209,6 @@ fn with_hidden(new: JobTemplate, old: &JobTemplate, keeps_body: bool) -> Result<
     let attributes = attributes.build().map_err(|error| at("job.headers", &error))?;
     let body = if keeps_body { old.body.clone() } else { new.body };
     Ok(JobTemplate { attributes, body, ..new })
-}
-
-/// True if a line of a form can be this header.
-fn is_line((name, value): (&str, &str)) -> bool {
-    let is_plain = |text: &str| text.trim() == text && !text.contains(char::is_control);
-    !name.is_empty() && is_plain(name) && !name.contains(':') && is_plain(value)
 }
 
 /// True if a field of a form can be this body.

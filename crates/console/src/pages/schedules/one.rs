@@ -133,7 +133,7 @@ fn rules(view: &View, rules: &ScheduleRules) -> Vec<Fact> {
     ];
     facts.extend(times.into_iter().filter_map(|(label, at)| Some(Fact { label, value: FactValue::At(at?) })));
     if let Some(count) = rules.count {
-        facts.push(Fact::told(text("Ends after"), view.count("{0} instants", count.get())));
+        facts.push(Fact::told(text("Ends after"), view.count("{0} instants", "{0} instant", count.get())));
     }
     facts.push(Fact::told(text("While an earlier job has not ended"), view.say(overlap_text(rules.overlap))));
     facts.push(Fact::told(text("Missed instants"), missed(view, rules)));
@@ -143,7 +143,7 @@ fn rules(view: &View, rules: &ScheduleRules) -> Vec<Fact> {
     }
     let failures = match rules.failures_max {
         0 => view.say("never").to_owned(),
-        failures => view.count("after {0} failures in a row", failures),
+        failures => view.count("after {0} failures in a row", "after {0} failure", failures),
     };
     facts.push(Fact::told(text("Pauses itself"), failures));
     if let Some(key) = &rules.key {
@@ -177,7 +177,7 @@ fn missed(view: &View, rules: &ScheduleRules) -> String {
         Missed::Last => view.say("the last one is fired late").to_owned(),
         Missed::All => {
             let most = rules.missed_max.map_or(SCHEDULE_MISSED_DEFAULT, std::num::NonZeroU32::get);
-            view.count("the last {0} are fired late", most)
+            view.count("the last {0} are fired late", "the last one is fired late", most)
         }
     };
     match rules.window_ms {
