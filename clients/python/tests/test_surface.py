@@ -115,6 +115,7 @@ async def _use(q: Queue, topic: str) -> None:
     page = await q.list_page(jobs_max=1, order=ListOrder.ID, with_bodies=True, topic=topic)
     await q.list_page(jobs_max=1, order=ListOrder.ID, cursor=page.cursor, topic=topic)
     await call(q.count(topic=topic))
+    await call(q.count_by_due(datetime(2030, 1, 1, tzinfo=timezone.utc), 60, 3, topic=topic))
     steps = q.bulk(BulkChange.RESCHEDULE, at=NOW, jobs_max=1, topic=topic)
     await anext(steps)
     await anext(steps)

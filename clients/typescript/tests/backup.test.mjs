@@ -34,7 +34,7 @@ test('a piece of a backup that is too short is a fault of the protocol', async (
 test('a backup ends with its connection', async () => {
   const server = await scripted(({ name, fields }, { connection, socket }, count) => {
     if (name === 'BACKUP_BEGIN') return ['BACKUP_READY', READY];
-    if (name === 'COUNT') return ['COUNTED', { jobs: 1n }];
+    if (name === 'COUNT') return ['COUNTED', { jobs: 1n, byDue: [] }];
     return connection === 1 && count === 2 ? void socket.destroy() : backupData(fields);
   });
   const q = await client(server);

@@ -187,7 +187,7 @@ const FILTERS = {
 };
 
 test('every condition is asked for', async () => {
-  const server = await scripted(() => ['COUNTED', { jobs: 0n }]);
+  const server = await scripted(() => ['COUNTED', { jobs: 0n, byDue: [] }]);
   const q = await client(server);
   for (const name of Object.keys(CONDITIONS)) {
     await q.count(FILTERS[name] ?? {});

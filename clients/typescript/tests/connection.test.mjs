@@ -23,7 +23,7 @@ import { until } from './support/until.mjs';
 
 test('an answer that comes byte by byte is read', async () => {
   const server = await scripted((request, { socket }) => {
-    for (const byte of encodeResponse('COUNTED', request.id, { jobs: 77n })) socket.write(Uint8Array.of(byte));
+    for (const byte of encodeResponse('COUNTED', request.id, { jobs: 77n, byDue: [] })) socket.write(Uint8Array.of(byte));
   });
   const q = await client(server);
   assert.equal(await q.count(), 77n);
@@ -32,7 +32,7 @@ test('an answer that comes byte by byte is read', async () => {
 test('answers come in any order', async () => {
   const held = [];
   const server = await scripted((request, { send }) => {
-    held.push(() => send('COUNTED', { jobs: BigInt(request.fields.filter.attemptsMin) }));
+    held.push(() => send('COUNTED', { jobs: BigInt(request.fields.filter.attemptsMin), byDue: [] }));
     if (held.length === 3) for (const answer of held.reverse()) answer();
   });
   const q = await client(server);
@@ -44,8 +44,8 @@ test('an unknown opcode and an unknown request id are ignored', async () => {
     const strange = encodeResponse('DONE', request.id, {});
     strange[4] = 0xfe;
     socket.write(strange);
-    send('COUNTED', { jobs: 1n }, 99_999);
-    return ['COUNTED', { jobs: 2n }];
+    send('COUNTED', { jobs: 1n, byDue: [] }, 99_999);
+    return ['COUNTED', { jobs: 2n, byDue: [] }];
   });
   const q = await client(server);
   assert.equal(await q.count(), 2n);
@@ -53,8 +53,8 @@ test('an unknown opcode and an unknown request id are ignored', async () => {
 
 test('an answer that cannot be read ends its call alone', async () => {
   const server = await scripted((request, { socket }, count) => {
-    if (count > 1) return ['COUNTED', { jobs: 5n }];
-    const garbled = encodeResponse('COUNTED', request.id, { jobs: 1n });
+    if (count > 1) return ['COUNTED', { jobs: 5n, byDue: [] }];
+    const garbled = encodeResponse('COUNTED', request.id, { jobs: 1n, byDue: [] });
     const cut = garbled.slice(0, 16);
     new DataView(cut.buffer).setUint32(0, 12, true);
     socket.write(cut);
@@ -76,7 +76,7 @@ test('an answer of the wrong kind, or with too few results, is a fault of the pr
 
 test('a frame whose end cannot be found costs the connection: what is safe is repeated, at most twice', async () => {
   const server = await scripted((request, { socket, connection }) => {
-    if (connection > 4) return ['COUNTED', { jobs: 5n }];
+    if (connection > 4) return ['COUNTED', { jobs: 5n, byDue: [] }];
     if (connection === 4 && request.name !== 'COUNT') return ['PUSHED', { results: [{ outcome: 0, code: 0, job: 3n }] }];
     socket.write(new Uint8Array(12).fill(0xff));
     return undefined;
@@ -147,7 +147,7 @@ test('counts of 64 bits are not rounded', async () => {
   const totals = Object.fromEntries(['delayed', 'ready', 'reserved', 'buried', 'pushed', 'finished', 'deleted', 'expired', 'oldestReadyMs'].map((name) => [name, most]));
   const stage = { stage: 'commit', count: most, p50Us: most, p99Us: most, p999Us: most, maxUs: most };
   const answers = {
-    COUNT: ['COUNTED', { jobs: most }],
+    COUNT: ['COUNTED', { jobs: most, byDue: [] }],
     TOPICS: ['TOPIC_COUNTS', { topics: [{ marks: 1, topic: 't', ...totals }] }],
     STATS: ['QUEUE_STATS', { now: 0n, uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, totals, topics: [], stages: [stage] }],
     TOPIC_SHOW: ['TOPIC_SETTINGS', { jobs: most, bytes: most - 1n, marks: 0, settings: { rememberMs: most, late: { afterMs: most, action: 0, value: most } } }],
@@ -167,7 +167,7 @@ test('counts of 64 bits are not rounded', async () => {
 
 test('heartbeats without an answer have ids of their own', async () => {
   const clock = new ManualClock();
-  const server = await scripted(({ name }) => (name === 'COUNT' ? ['COUNTED', { jobs: 0n }] : undefined), { answers: ['PING'], welcome: { heartbeatMs: 1_000 } });
+  const server = await scripted(({ name }) => (name === 'COUNT' ? ['COUNTED', { jobs: 0n, byDue: [] }] : undefined), { answers: ['PING'], welcome: { heartbeatMs: 1_000 } });
   const q = await client(server, { clock });
   await clock.advance(1_000);
   await q.count();
@@ -180,7 +180,7 @@ test('heartbeats without an answer have ids of their own', async () => {
 test('pushes that are called without waiting travel together, in the order of the calls', async () => {
   let next = 1n;
   const server = await scripted((request) => {
-    if (request.name === 'COUNT') return ['COUNTED', { jobs: 0n }];
+    if (request.name === 'COUNT') return ['COUNTED', { jobs: 0n, byDue: [] }];
     const { jobs } = request.fields;
     return ['PUSHED', { results: jobs.map(({ key }) => (key === 'there' ? { outcome: 3, code: 35, job: 7n } : { outcome: 0, code: 0, job: next++ })) }];
   });
@@ -312,7 +312,7 @@ test('NOT_FOUND is null for get, and an error for delete', async () => {
 });
 
 test('a log that throws harms nobody', async () => {
-  const server = await scripted(() => ['COUNTED', { jobs: 1n }]);
+  const server = await scripted(() => ['COUNTED', { jobs: 1n, byDue: [] }]);
   const q = await client(server, {
     log: () => {
       throw new Error('full');

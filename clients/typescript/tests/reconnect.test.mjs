@@ -150,7 +150,7 @@ test('keys begin anywhere, and go on at 1 after the last one: 0 is none', async 
 });
 
 test('what needs a session is refused without one, before anything is sent', async () => {
-  const server = await scripted(() => ['COUNTED', { jobs: 1n }]);
+  const server = await scripted(() => ['COUNTED', { jobs: 1n, byDue: [] }]);
   const q = await client(server, { withoutSession: true });
   for (const call of [() => q.reserve('t'), () => q.subscribe('t'), () => q.leases(), () => new Worker(q, { topics: 't', handler: () => {} })]) {
     await assert.rejects(async () => call(), (error) => error instanceof UsageError && error.message === 'this client has no session: leave out withoutSession to reserve jobs');
@@ -162,7 +162,7 @@ test('what needs a session is refused without one, before anything is sent', asy
 
 for (const [withoutSession, sessionGraceMs, pings] of [[true, 12_000, 0], [true, 400, 0], [false, 12_000, 1]]) {
   test(`PINGs ${withoutSession ? 'without' : 'with'} a session, and a grace of ${sessionGraceMs} ms`, async () => {
-    const server = await scripted(() => ['COUNTED', { jobs: 1n }], { welcome: { heartbeatMs: 3_000, sessionGraceMs } });
+    const server = await scripted(() => ['COUNTED', { jobs: 1n, byDue: [] }], { welcome: { heartbeatMs: 3_000, sessionGraceMs } });
     const clock = new ManualClock();
     const q = await client(server, { clock, withoutSession });
     await clock.advance(900);
@@ -182,7 +182,7 @@ test('what is not safe to repeat ends as "outcome unknown"; reads and settles ar
       if (server.requests.filter(({ name }) => name !== 'HELLO').length === 8) socket.destroy();
       return undefined;
     }
-    if (request.name === 'COUNT') return ['COUNTED', { jobs: 3n }];
+    if (request.name === 'COUNT') return ['COUNTED', { jobs: 3n, byDue: [] }];
     if (request.name === 'FINISH') return ['SETTLED', { results: [{ code: 0 }] }];
     return ['CHANGED', { job: 1n, dueMs: 0n, state: 1, version: 0n }];
   });
@@ -239,9 +239,9 @@ test('the leader is followed: from HELLO, and from a request', async () => {
   const follower = await scripted((request) => (request.name === 'HELLO' ? ['ERROR', { ...ERROR, code: 16, marks: 1, leader: leader.address }] : undefined), { answers: ['HELLO'] });
   leader = await scripted((request, { connection }) => {
     if (request.name === 'PUSH') return pushed(request);
-    return connection === 1 ? ['ERROR', { ...ERROR, code: 16, marks: 1, leader: next.address }] : ['COUNTED', { jobs: 1n }];
+    return connection === 1 ? ['ERROR', { ...ERROR, code: 16, marks: 1, leader: next.address }] : ['COUNTED', { jobs: 1n, byDue: [] }];
   });
-  const next = await scripted(() => ['COUNTED', { jobs: 9n }]);
+  const next = await scripted(() => ['COUNTED', { jobs: 9n, byDue: [] }]);
   const q = await client(follower);
   await q.push('t', 'x');
   assert.equal(await q.count(), 9n);
@@ -262,9 +262,9 @@ test('a refusal that will not change ends connect at once', async () => {
 
 test('GOING_AWAY: what is under way is answered, then the client goes on elsewhere', async () => {
   const server = await scripted((request, { connection, send }) => {
-    if (connection === 2) return ['COUNTED', { jobs: 2n }];
+    if (connection === 2) return ['COUNTED', { jobs: 2n, byDue: [] }];
     send('GOING_AWAY', { message: 'stopping', reason: 1 }, 0);
-    return void setTimeout(() => send('COUNTED', { jobs: 1n }), 30);
+    return void setTimeout(() => send('COUNTED', { jobs: 1n, byDue: [] }), 30);
   });
   const q = await client(server);
   assert.equal(await q.count(), 1n);
@@ -322,7 +322,7 @@ test('a HELLO that was given up cannot take a new session over', async () => {
 });
 
 test('a silent member leaves time for the others', async () => {
-  const [silent, server] = [await scripted(() => undefined, { answers: ['HELLO'] }), await scripted(() => ['COUNTED', { jobs: 1n }])];
+  const [silent, server] = [await scripted(() => undefined, { answers: ['HELLO'] }), await scripted(() => ['COUNTED', { jobs: 1n, byDue: [] }])];
   const clock = new ManualClock();
   const connected = client([silent.address, server.address], { clock, connectTimeoutMs: 8_000 });
   await until('HELLO is read', () => silent.seen('HELLO').length === 1);
@@ -340,7 +340,7 @@ test('another cluster at the address ends the client', async () => {
 });
 
 test('a silent connection is given up after two heartbeats, and the call goes on over the next one', async () => {
-  const server = await scripted((request, { connection }) => (connection === 1 ? undefined : request.name === 'PING' ? ['PONG', { now: 1n, clockMs: 0n }] : ['COUNTED', { jobs: 8n }]), {
+  const server = await scripted((request, { connection }) => (connection === 1 ? undefined : request.name === 'PING' ? ['PONG', { now: 1n, clockMs: 0n }] : ['COUNTED', { jobs: 8n, byDue: [] }]), {
     answers: ['PING'],
     welcome: { heartbeatMs: 100 },
   });
@@ -351,7 +351,7 @@ test('a silent connection is given up after two heartbeats, and the call goes on
 });
 
 test('a call that was made while the connection is away waits for the next one', async () => {
-  const server = await scripted(() => ['COUNTED', { jobs: 4n }]);
+  const server = await scripted(() => ['COUNTED', { jobs: 4n, byDue: [] }]);
   const q = await client(server);
   server.cut();
   await until('the loss is noticed', () => !q.health().isConnected || q.health().reconnects > 0);
@@ -375,7 +375,7 @@ test('a server that answers heartbeats and nothing else is given up', async () =
 });
 
 test('an operator closed the connection: the client comes back after some seconds', async () => {
-  const server = await scripted((_, { connection, send }) => (connection === 1 ? void send('GOING_AWAY', { message: 'operator', reason: 4 }, 0) : ['COUNTED', { jobs: 1n }]));
+  const server = await scripted((_, { connection, send }) => (connection === 1 ? void send('GOING_AWAY', { message: 'operator', reason: 4 }, 0) : ['COUNTED', { jobs: 1n, byDue: [] }]));
   const clock = new ManualClock();
   const q = await client(server, { clock });
   const call = q.count();

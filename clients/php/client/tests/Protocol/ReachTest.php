@@ -10,6 +10,7 @@ use Adjourn\BuriedReason;
 use Adjourn\CancelToken;
 use Adjourn\Client;
 use Adjourn\Dst;
+use Adjourn\DueBar;
 use Adjourn\Error\ErrorCode;
 use Adjourn\Error\ErrorReply;
 use Adjourn\Error\OutcomeUnknown;
@@ -222,6 +223,7 @@ final class ReachTest extends TestCase
         $listed = iterator_to_array($client->list($filter, ListOrder::Key, withBodies: true), false);
         self::assertSame([5, 5], array_column($listed, 'editedMs'));
         $client->count($filter);
+        self::assertEquals([new DueBar(null, 1), new DueBar(new \DateTimeImmutable('@2'), 3)], $client->countByDue($filter, new \DateTimeImmutable('@2'), 1000, 1));
         $client->topics();
         $client->stats();
         $client->showTopic('t');
@@ -314,7 +316,7 @@ final class ReachTest extends TestCase
             Opcode::Changed => $send(Opcode::Changed, $changed),
             Opcode::Kicked => $send(Opcode::Kicked, ['jobs' => 1]),
             Opcode::Jobs => $send(Opcode::Jobs, $page + ['jobs' => [self::SHOWN]]),
-            Opcode::Counted => $send(Opcode::Counted, ['jobs' => 1]),
+            Opcode::Counted => $send(Opcode::Counted, ['jobs' => 4, 'by_due' => [['start_ms' => 0, 'jobs' => 1], ['start_ms' => 2000, 'jobs' => 3]]]),
             Opcode::Bulked => $send(Opcode::Bulked, $page + ['jobs' => 1]),
             Opcode::TopicCounts => $send(Opcode::TopicCounts, ['topics' => []]),
             Opcode::QueueStats => $send(Opcode::QueueStats, [

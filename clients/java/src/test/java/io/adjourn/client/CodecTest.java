@@ -93,7 +93,7 @@ class CodecTest {
                 utf8("close it"), 0));
         byte[] buried = Filter.topic("orders").states(JobState.BURIED).encode();
         r.add(new Request.ListJobs(100, 0, 0, NONE, buried));
-        r.add(new Request.Count(Filter.topic("orders").dueBefore(Instant.ofEpochMilli(NEW_YEAR)).encode()));
+        r.add(new Request.Count(Filter.topic("orders").dueBefore(Instant.ofEpochMilli(NEW_YEAR)).encode(), 1, 1_767_218_400_000L, 3_600_000));
         r.add(new Request.Bulk(1024, Choice.Change.KICK, 0, NONE, buried, ""));
         r.add(new Request.Bulk(1024, Choice.Change.MOVE, 0, NONE, buried, "failed"));
         r.addAll(List.of(new Request.Peek("orders"), new Request.Pause("orders"), new Request.Resume("orders"),

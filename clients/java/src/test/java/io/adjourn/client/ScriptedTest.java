@@ -152,7 +152,7 @@ class ScriptedTest {
         try (ScriptedServer server = new ScriptedServer(peer -> {
             peer.welcome(9, 0);
             int id = peer.next(Opcode.COUNT).id();
-            for (byte one : Peer.frame(Opcode.COUNTED.number(), id, body -> body.u64(7).u8(99))) {
+            for (byte one : Peer.frame(Opcode.COUNTED.number(), id, body -> body.u64(7).u8(16).u8(0).u32(0).u8(99))) {
                 peer.raw(new byte[] {one});
             }
             // Ids and opcodes that nobody knows are ignored.
