@@ -124,15 +124,15 @@ class Links:
     """The links of the pages that were looked at."""
 
     def __init__(self, report):
-        self.report, self.seen, self.counts, self.waiting, self.added = report, set(), {}, [], []
+        self.report, self.seen, self.counts, self.waiting, self.routes = report, set(), {}, [], set()
         self.patterns, _ = declared()
 
     def add(self, path):
         """Adds a page that is looked at anyway. Returns whether it is the first one of its route."""
-        pattern = pattern_of(path, self.patterns)
-        is_first = pattern not in {pattern_of(seen, self.patterns) for seen in self.added}
-        self.added.append(path)
         self.seen.add(path)
+        route = pattern_of(path, self.patterns)
+        is_first = route not in self.routes
+        self.routes.add(route)
         return is_first
 
     def follow(self, visit):

@@ -3,7 +3,8 @@
 docs/console.md tells it, with the pictures that it takes.
 """
 
-from browser import HEIGHT, WIDE, Visit, shown
+from actions import Actions
+from browser import HEIGHT, WIDE, Visit
 from example import NAMES, Receiver
 from server import Server, until
 
@@ -11,19 +12,18 @@ MANY = 10_000
 REFUSED = "the mail server answered 503"
 
 
-class Walk:
+class Walk(Actions):
     """The person, and what their programs do meanwhile."""
 
     def __init__(self, visit, queue, receiver, images):
-        self.visit, self.page, self.report = visit, visit.page, visit.report
-        self.queue, self.receiver, self.images = queue, receiver, images
-        self.taken = 0
+        super().__init__(visit, queue)
+        self.receiver, self.images, self.taken = receiver, images, 0
 
     def run_all(self):
         """Every step in its order."""
         steps = (self.register_topic, self.watch_job, self.find_word, self.learn_why, self.retry_many, self.make_schedule)
         for step in steps:
-            with self.report.step(step.__doc__.rstrip("."), self.page):
+            with self.step(step.__doc__.rstrip(".")):
                 step()
 
     def picture(self, name):
@@ -34,14 +34,6 @@ class Walk:
             clip = {"x": 0, "y": 0, "width": WIDE, "height": height}
             self.page.screenshot(path=self.images / f"walk-{self.taken}-{name}.png", clip=clip, full_page=True)
 
-    def fill(self, form, **fields):
-        """Fills in a form, by the names of its fields."""
-        for name, value in fields.items():
-            self.page.locator(form).locator(f"[name='{name.replace('__', '.')}']").first.fill(value)
-
-    def equal(self, found, expected, what):
-        self.report.equal(found, expected, shown(self.page.url), what)
-
     def register_topic(self):
         """A topic with a call-back is made."""
         self.visit.go("/console")
@@ -50,18 +42,18 @@ class Walk:
         self.picture("topic")
         self.visit.press("Make it")
         self.visit.said("Saved")
-        self.fill("form[action$='/settings']", set__remember="1d")
+        self.fill("form[action$='/settings']", **{"set.remember": "1d"})
         self.visit.press("Save the policy")
         self.visit.said("Saved")
 
     def watch_job(self):
         """A job is pushed, and its page shows how it was called back."""
-        self.page.locator("summary").filter(has_text="Push a job").first.click()
+        self.open("Push a job")
         self.fill("#push form", delay="3s", key="order-17", body='{"order": 17, "customer": "Ada"}')
         self.visit.press("Push", "#push")
         self.visit.said("Pushed as job")
         self.picture("waits")
-        number = int(self.page.url.split("/jobs/")[1].split("?")[0])
+        number = self.number()
         until(lambda: self.queue.job(number)["state"] == "finished", f"job {number} is finished by its call-back")
         until(lambda: self.queue.api("GET", f"/v1/jobs/{number}/attempts")["attempts"], f"the call of job {number} is kept")
         self.visit.go(f"/console/jobs/{number}")
@@ -119,7 +111,7 @@ class Walk:
         self.visit.follow("Schedules", "nav")
         self.visit.follow("New schedule")
         self.fill("main form[method=post]", topic="reports", name="weekdays", when="0 9 * * 1-5", zone="Europe/Berlin")
-        self.fill("main form[method=post]", job__body="daily report")
+        self.fill("main form[method=post]", **{"job.body": "daily report"})
         self.visit.press("Preview")
         self.picture("preview")
         self.visit.press("Make it")

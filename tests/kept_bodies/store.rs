@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use adjourn_engine::{BodyRef, JobStore, Place, Record, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked};
+use adjourn_engine::{
+    BodyRef, JobStore, Place, Record, SavedJob, SpilledTimer, Timeline, TimerCounts, WalkFrom, Walked,
+};
 use adjourn_types::{JobId, Millis, TopicId};
 
 /// Keeps records under growing places (or falling ones, to show that places do not matter).
@@ -109,15 +111,14 @@ impl JobStore for KeptBodies {
     fn count_on(
         &self,
         walk: &mut WalkFrom,
-        bounds: &[Millis],
-        counts: &mut [u64],
+        counts: &mut TimerCounts,
         budget: &mut usize,
     ) -> Result<bool, Infallible> {
         loop {
             match self.walk_on(walk, budget)? {
                 Walked::Job { at, .. } => {
-                    let bar = bounds.partition_point(|bound| *bound <= at);
-                    counts.get_mut(bar).into_iter().for_each(|count| *count += 1);
+                    let place = counts.bounds.partition_point(|bound| *bound <= at);
+                    counts.counts.get_mut(place).into_iter().for_each(|count| *count += 1);
                 }
                 Walked::Until(_) => return Ok(false),
                 Walked::End => return Ok(true),

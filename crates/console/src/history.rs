@@ -12,6 +12,10 @@ use adjourn_protocol::{TopicReport, Totals};
 use adjourn_server::{BOUNDS_US, Buckets, Local, OBSERVED_TOPICS_MAX, Observed, wall};
 use adjourn_types::{Access, Millis};
 
+/// The longest lateness that is told from longer ones, in milliseconds.
+pub(crate) const LATENESS_TOLD_MAX_MS: u64 = match BOUNDS_US {
+    [.., last] => last / 1000,
+};
 /// The time between two samples.
 const EVERY: Duration = Duration::from_secs(10);
 /// The samples of an hour, and one more: a rate needs two.
@@ -196,6 +200,12 @@ fn quantile_ms(counts: &[u64], percent: u64) -> Option<f64> {
         }
     }
     None
+}
+
+/// A quantile of the lateness as a chart shows it.
+#[expect(clippy::cast_precision_loss, reason = "it is small")]
+pub(crate) fn charted(ms: Option<f64>) -> f64 {
+    ms.unwrap_or(0.0).min(LATENESS_TOLD_MAX_MS as f64)
 }
 
 #[cfg(test)]

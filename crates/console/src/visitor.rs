@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::http::header::{COOKIE, REFERER, SET_COOKIE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use form_urlencoded::byte_serialize;
 
@@ -54,11 +54,7 @@ impl FromRequestParts<Console> for Visitor {
         let (shown, form_token) = match &session {
             Some(session) => (shown_as(cookie), Arc::clone(session.form_token())),
             None if is_open => (Vec::new(), Arc::clone(&OPEN_FORM_TOKEN)),
-            // What was posted is not posted again after the login.
-            None if !parts.method.is_safe() => {
-                return Err(to_login(&parts.headers, page_before(&parts.headers)));
-            }
-            None => return Err(to_login(&parts.headers, &here(&parts.uri))),
+            None => return Err(to_login(&parts.headers, page_of(&parts.method, &parts.headers, &parts.uri))),
         };
         let search = |from: &str| match &session {
             Some(session) => session.token().admit().map(Arc::new),
@@ -89,7 +85,7 @@ impl Visitor {
             has_session: self.has_session,
             is_read_only: self.console.config.is_read_only,
             now: wall(),
-            here: here(&self.here),
+            here: here(&self.here).to_owned(),
             said: said::of(self.language, &self.query),
         }
     }
@@ -136,7 +132,7 @@ fn shown_as(cookie: &str) -> Vec<u8> {
 }
 
 /// A view for a page that needs no session.
-pub(crate) fn stranger(headers: &HeaderMap, uri: &Uri) -> View {
+pub(crate) fn stranger(method: &Method, headers: &HeaderMap, uri: &Uri) -> View {
     View {
         language: language(headers),
         section: "",
@@ -145,7 +141,7 @@ pub(crate) fn stranger(headers: &HeaderMap, uri: &Uri) -> View {
         has_session: false,
         is_read_only: true,
         now: wall(),
-        here: here(uri),
+        here: page_of(method, headers, uri).to_owned(),
         said: None,
     }
 }
@@ -165,9 +161,14 @@ pub(crate) fn is_own(path: &str) -> bool {
     is_below && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !path.contains("//")
 }
 
+/// The page that a person sees: the one that is asked for, or the one with the form that was posted.
+fn page_of<'a>(method: &Method, headers: &'a HeaderMap, uri: &'a Uri) -> &'a str {
+    if method.is_safe() { here(uri) } else { page_before(headers) }
+}
+
 /// The path and the query of a page.
-fn here(uri: &Uri) -> String {
-    uri.path_and_query().map_or(CONSOLE, |here| here.as_str()).to_owned()
+fn here(uri: &Uri) -> &str {
+    uri.path_and_query().map_or(CONSOLE, |here| here.as_str())
 }
 
 fn language(headers: &HeaderMap) -> Language {

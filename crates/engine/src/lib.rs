@@ -100,7 +100,7 @@ pub use outcome::{
 pub use place::{BodyRef, Place};
 pub use read::listing::{Listed, Listing};
 pub use spill::{HORIZON_MS, Relocated};
-pub use store::{JobStore, Record, SpilledTimer, WalkFrom, Walked};
+pub use store::{JobStore, Record, SpilledTimer, TimerCounts, WalkFrom, Walked};
 pub use topics::TopicTotals;
 pub use topics::groups::group::GroupHold;
 pub use topics::groups::{GroupChange, GroupView};

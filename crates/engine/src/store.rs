@@ -61,6 +61,16 @@ pub enum Walked {
     End,
 }
 
+/// How many spilled jobs there are, by the time of their timers.
+#[derive(Clone, Debug)]
+pub struct TimerCounts {
+    /// Times by the wall clock; they rise.
+    pub bounds: Vec<Millis>,
+    /// For each bound the jobs before it that are not before an earlier one. If there is one count more, it has the jobs
+    /// behind the last bound; else they are left out.
+    pub counts: Vec<u64>,
+}
+
 /// Keeps the records of all jobs, and the whole of a *spilled* job: one that is delayed for so long that the engine keeps
 /// only its id, its key's hash and its place.
 ///
@@ -96,14 +106,12 @@ pub trait JobStore {
     /// that stay spilled, even if their rows move.
     fn walk_on(&self, walk: &mut Self::Walk, budget: &mut usize) -> Result<Walked, Self::Error>;
 
-    /// Counts the spilled jobs of a walk instead of visiting them, as they are at the first call. Adds a job to the count
-    /// of the first bound after its timer's time by the wall clock; behind the last bound to one count more, if there is
-    /// one. The bounds rise. Returns true when all are counted, false when the budget is used up.
+    /// Counts the spilled jobs of a walk instead of visiting them, as they are at the first call. Returns true when all are
+    /// counted, false when the budget is used up.
     fn count_on(
         &self,
         walk: &mut Self::Walk,
-        bounds: &[Millis],
-        counts: &mut [u64],
+        counts: &mut TimerCounts,
         budget: &mut usize,
     ) -> Result<bool, Self::Error>;
 

@@ -126,14 +126,6 @@ impl Field for List {
     }
 }
 
-impl Count {
-    /// A copy that does not keep alive the buffer it was read from.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        Self { filter: self.filter.detached(), bars: self.bars }
-    }
-}
-
 impl From<Filter> for Count {
     fn from(filter: Filter) -> Self {
         Self { filter, bars: None }
@@ -177,7 +169,7 @@ impl Field for Count {
     }
 
     fn detach(self) -> Self {
-        self.detached()
+        Self { filter: self.filter.detached(), ..self }
     }
 }
 

@@ -25,9 +25,10 @@ use super::StorageError;
 use super::bodies::{MemoryBodies, StoredRecord};
 use super::chunks::{Bits, BlockCache, Chunk};
 use adjourn_engine::{
-    BodyRef, JobStore, Place, Record, Relocated, SavedJob, SpilledTimer, Timeline, WalkFrom, Walked,
+    BodyRef, JobStore, Place, Record, Relocated, SavedJob, SpilledTimer, Timeline, TimerCounts, WalkFrom,
+    Walked,
 };
-use adjourn_types::{JobId, Millis, TopicId};
+use adjourn_types::{JobId, TopicId};
 
 pub use walk::Walk;
 
@@ -338,6 +339,16 @@ impl LiveChunk {
         if row < self.split { Timeline::Stamp } else { Timeline::Wall }
     }
 
+    /// The first and last time of the timers of a topic, or of all, on either timeline; `None` if it has no row here.
+    fn times(&self, topic: Option<TopicId>) -> Option<(u64, u64)> {
+        let of_topic = self.chunk.summary().topics.iter();
+        let of_topic = of_topic.filter(|found| topic.is_none_or(|topic| topic.0 == found.topic));
+        of_topic.fold(None, |times: Option<(u64, u64)>, topic| {
+            let (first, last) = times.unwrap_or((u64::MAX, 0));
+            Some((first.min(topic.first_at), last.max(topic.last_at)))
+        })
+    }
+
     /// The first row of a timeline.
     fn begin(&self, timeline: Timeline) -> u32 {
         match timeline {
@@ -401,11 +412,10 @@ impl JobStore for Records {
     fn count_on(
         &self,
         walk: &mut Walk,
-        bounds: &[Millis],
-        counts: &mut [u64],
+        counts: &mut TimerCounts,
         budget: &mut usize,
     ) -> Result<bool, StorageError> {
-        self.count_further(walk, bounds, counts, budget)
+        self.count_further(walk, counts, budget)
     }
 
     fn first_spilled(&mut self, timeline: Timeline) -> Result<Option<SpilledTimer>, StorageError> {

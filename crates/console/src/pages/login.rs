@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Redirect, Response};
 
 use super::Answer;
@@ -27,7 +27,12 @@ struct LoginPage {
 }
 
 /// The page for logging in.
-pub(super) async fn show(State(console): State<Console>, headers: HeaderMap, uri: Uri) -> Response {
+pub(super) async fn show(
+    State(console): State<Console>,
+    method: Method,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
     let query = Pairs::of_query(uri.query().unwrap_or_default());
     let next = own(query.first("next"));
     let is_in = cookie(&headers, &session_cookie(&console))
@@ -35,7 +40,7 @@ pub(super) async fn show(State(console): State<Console>, headers: HeaderMap, uri
     if is_in || console.http.local().is_open() {
         return Redirect::to(next).into_response();
     }
-    login_page(stranger(&headers, &uri), next, None)
+    login_page(stranger(&method, &headers, &uri), next, None)
 }
 
 fn login_page(view: View, next: &str, problem: Option<Problem>) -> Response {
@@ -48,7 +53,7 @@ fn login_page(view: View, next: &str, problem: Option<Problem>) -> Response {
 /// Opens a session for who shows a token.
 pub(super) async fn log_in(State(console): State<Console>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let view = stranger(&parts.headers, &parts.uri);
+    let view = stranger(&parts.method, &parts.headers, &parts.uri);
     let fields = match fields(&parts.extensions, &parts.headers, body).await {
         Ok(fields) => fields,
         Err(problem) => return problem.into_response(),

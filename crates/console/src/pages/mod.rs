@@ -86,10 +86,7 @@ async fn not_so(method: Method, uri: Uri) -> Problem {
 async fn with_pages_of_problems(request: Request, next: Next) -> Response {
     // Its page leads on to the others.
     let back = page_before(request.headers()).to_owned();
-    let mut view = View { section: "problem", ..stranger(request.headers(), request.uri()) };
-    if !request.method().is_safe() {
-        view.here.clone_from(&back);
-    }
+    let view = View { section: "problem", ..stranger(request.method(), request.headers(), request.uri()) };
     let response = next.run(request).await;
     let Some(problem) = response.extensions().get::<Problem>() else { return response };
     let status = problem.status();

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::Answer;
 use crate::chart::{Series, lines};
-use crate::history::Slice;
+use crate::history::{LATENESS_TOLD_MAX_MS, Slice, charted};
 use crate::view::{View, page};
 use crate::visitor::Visitor;
 use adjourn_http::Problem;
@@ -12,8 +12,6 @@ use adjourn_protocol::{ErrorCode, ErrorReply, Totals};
 use adjourn_server::OBSERVED_TOPICS_MAX;
 use adjourn_types::Right;
 
-/// A chart shows no more lateness than is measured.
-const LATENESS_SHOWN_MAX_MS: f64 = 600_000.0;
 /// A point of a chart is the time between this many samples.
 const SAMPLES_PER_POINT: usize = 6;
 
@@ -34,11 +32,11 @@ struct OverviewPage {
 }
 
 impl OverviewPage {
-    /// How late jobs were at most, of which a part is spoken.
-    fn late(ms: &Option<f64>) -> String {
+    /// A quantile of the lateness, as a text.
+    fn late(&self, ms: &Option<f64>) -> String {
         match ms {
             None => "–".to_owned(),
-            Some(ms) if ms.is_infinite() => "> 10 min".to_owned(),
+            Some(ms) if ms.is_infinite() => format!("> {}", self.view.span(LATENESS_TOLD_MAX_MS)),
             Some(ms) => format!("≤ {ms} ms"),
         }
     }
@@ -91,9 +89,7 @@ pub(super) async fn show(visitor: Visitor) -> Answer {
     let slices = if sees_all { history.slices(SAMPLES_PER_POINT) } else { Vec::new() };
     let values = |of: fn(&Slice) -> f64| slices.iter().map(of).collect::<Vec<_>>();
     let (pushed, finished) = (values(|one| one.rates.pushed), values(|one| one.rates.finished));
-    let bound = |ms: Option<f64>| ms.unwrap_or(0.0).min(LATENESS_SHOWN_MAX_MS);
-    let (p50, p99): (Vec<_>, Vec<_>) =
-        slices.iter().map(|one| (bound(one.p50_ms), bound(one.p99_ms))).unzip();
+    let (p50, p99) = (values(|one| charted(one.p50_ms)), values(|one| charted(one.p99_ms)));
     let rates = [Series { class: "line-1", values: &pushed }, Series { class: "line-2", values: &finished }];
     let lateness = [Series { class: "line-2", values: &p50 }, Series { class: "line-3", values: &p99 }];
     page(&OverviewPage {

@@ -50,8 +50,7 @@ impl<S: JobStore> JobPass<'_, S> {
             }
             self.listing.stage = match (self.begin_walk(), &self.listing.goal) {
                 (Some(walk), Goal::Count(counts)) if !self.listing.reads_spilled_jobs() => {
-                    let (bounds, counts) = counts.before(self.listing.filter.due_before);
-                    Stage::Count { walk, bounds, counts }
+                    Stage::Count(walk, counts.of_spilled(self.listing.filter.due_before))
                 }
                 (Some(walk), _) if !self.listing.merges() => Stage::Walk(walk),
                 (walk, _) => Stage::Show(walk),
@@ -138,15 +137,12 @@ impl<S: JobStore> JobPass<'_, S> {
 
     /// Lets the store count the spilled jobs, if the pass is at that stage. Returns true when they are counted.
     fn count_spilled(&mut self) -> Result<bool, S::Error> {
-        let Stage::Count { walk, bounds, counts } = &mut self.listing.stage else { return Ok(true) };
-        if !self.store.count_on(walk, bounds, counts, self.budget)? {
+        let Stage::Count(walk, spilled) = &mut self.listing.stage else { return Ok(true) };
+        if !self.store.count_on(walk, spilled, self.budget)? {
             return Ok(false);
         }
-        if let Goal::Count(sum) = &mut self.listing.goal {
-            let last_of_each = bounds.iter().map(|bound| Millis(bound.0.saturating_sub(1)));
-            for (at, jobs) in last_of_each.chain([Millis(u64::MAX)]).zip(&*counts) {
-                sum.add(at, *jobs);
-            }
+        if let Goal::Count(counts) = &mut self.listing.goal {
+            counts.add_spilled(spilled);
         }
         self.listing.stage = Stage::Show(None);
         Ok(true)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::jobs::Slot;
 use crate::outcome::JobView;
+use crate::store::TimerCounts;
 use crate::{Engine, NoSuchTopic};
 use adjourn_types::limits::{LIST_JOBS_MAX, LIST_LOOKS_MAX};
 use adjourn_types::{
@@ -92,13 +93,21 @@ impl DueCounts {
         }
     }
 
-    /// The bounds by which the store counts the jobs that are due before `end`, and the counts for it to fill in.
-    pub(crate) fn before(&self, end: Option<Millis>) -> (Vec<Millis>, Vec<u64>) {
+    /// What the store has to count, of the jobs that are due before `end`.
+    pub(crate) fn of_spilled(&self, end: Option<Millis>) -> TimerCounts {
         let inner = self.bars.into_iter().flat_map(DueBars::bounds);
         let bounds: Vec<Millis> =
             inner.take_while(|bound| end.is_none_or(|end| *bound < end)).chain(end).collect();
         let counts = vec![0; bounds.len() + usize::from(end.is_none())];
-        (bounds, counts)
+        TimerCounts { bounds, counts }
+    }
+
+    /// Adds what the store has counted.
+    pub(crate) fn add_spilled(&mut self, spilled: &TimerCounts) {
+        let last_of_each = spilled.bounds.iter().map(|bound| Millis(bound.0.saturating_sub(1)));
+        for (at, jobs) in last_of_each.chain([Millis(u64::MAX)]).zip(&spilled.counts) {
+            self.add(at, *jobs);
+        }
     }
 
     pub(crate) fn take(&mut self) -> Vec<u64> {
@@ -117,8 +126,8 @@ pub(crate) enum Stage<W> {
     Scan(Slot),
     /// Walking over all spilled jobs, to fill the window or to count them.
     Walk(W),
-    /// The store counts the spilled jobs, by these bounds: its index suffices.
-    Count { walk: W, bounds: Vec<Millis>, counts: Vec<u64> },
+    /// The store counts the spilled jobs: its index suffices.
+    Count(W, TimerCounts),
     /// Showing the window; by due time merged with a walk, while spilled jobs are left.
     Show(Option<W>),
 }

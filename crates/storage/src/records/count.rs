@@ -12,7 +12,7 @@ use super::walk::Walk;
 use super::{Bits, JOBS_PER_PART, Records};
 use crate::StorageError;
 use crate::chunks::{Chunk, PIECE_ROWS};
-use adjourn_engine::{Timeline, WalkFrom};
+use adjourn_engine::{Timeline, TimerCounts, WalkFrom};
 use adjourn_types::Millis;
 
 /// The rows of a timeline of a chunk that are not counted yet.
@@ -38,8 +38,7 @@ impl Records {
     pub(super) fn count_further(
         &self,
         walk: &mut Walk,
-        bounds: &[Millis],
-        counts: &mut [u64],
+        counts: &mut TimerCounts,
         budget: &mut usize,
     ) -> Result<bool, StorageError> {
         let mut runs = walk.to_count.take().unwrap_or_else(|| self.runs(walk.from));
@@ -49,8 +48,7 @@ impl Records {
                 return Ok(false);
             }
             *budget -= 1;
-            let is_counted = run.go_on(walk, bounds, counts, budget)?;
-            if is_counted {
+            if run.go_on(walk, counts, budget)? {
                 runs.pop();
             }
         }
@@ -61,21 +59,15 @@ impl Records {
     fn runs(&self, from: WalkFrom) -> Vec<ToCount> {
         let mut runs = Vec::new();
         for held in self.chunks.values().filter(|held| held.spilled.count() > 0) {
-            let topics = &held.chunk.summary().topics;
-            let wanted =
-                topics.iter().filter(|topic| from.topic.is_none_or(|wanted| wanted.0 == topic.topic));
-            let times = wanted.fold(None, |times: Option<(u64, u64)>, topic| {
-                let (first, last) = times.unwrap_or((u64::MAX, 0));
-                Some((first.min(topic.first_at), last.max(topic.last_at)))
-            });
-            let Some(times) = times else { continue };
+            let Some(times) = held.times(from.topic) else { continue };
+            let is_mixed = from.topic.is_some() && held.chunk.summary().topics.len() > 1;
             let timelines = Timeline::ALL.into_iter();
             runs.extend(timelines.filter(|one| held.begin(*one) < held.end(*one)).map(|timeline| ToCount {
                 chunk: Arc::clone(&held.chunk),
                 spilled: Arc::clone(&held.spilled),
                 timeline,
                 times,
-                is_mixed: from.topic.is_some() && topics.len() > 1,
+                is_mixed,
                 is_begun: false,
                 next: held.begin(timeline),
                 end: held.end(timeline),
@@ -91,8 +83,7 @@ impl ToCount {
     fn go_on(
         &mut self,
         walk: &Walk,
-        bounds: &[Millis],
-        counts: &mut [u64],
+        counts: &mut TimerCounts,
         budget: &mut usize,
     ) -> Result<bool, StorageError> {
         if !self.is_begun {
@@ -101,11 +92,11 @@ impl ToCount {
             self.next = self.row_from(at, budget)?;
             self.is_begun = true;
         }
-        if self.is_mixed || self.has_more_bounds_than_pieces(walk, bounds) {
-            return self.read_piece(walk, bounds, counts, budget);
+        if self.is_mixed || self.has_more_bounds_than_pieces(walk, &counts.bounds) {
+            return self.read_piece(walk, counts, budget);
         }
-        let Some(count) = counts.get_mut(self.bar) else { return Ok(true) };
-        let end = match bounds.get(self.bar) {
+        let Some(count) = counts.counts.get_mut(self.bar) else { return Ok(true) };
+        let end = match counts.bounds.get(self.bar) {
             Some(bound) => self.row_from(walk.on_timeline(self.timeline, *bound), budget)?,
             None => self.end,
         };
@@ -139,8 +130,7 @@ impl ToCount {
     fn read_piece(
         &mut self,
         walk: &Walk,
-        bounds: &[Millis],
-        counts: &mut [u64],
+        counts: &mut TimerCounts,
         budget: &mut usize,
     ) -> Result<bool, StorageError> {
         let first = self.next;
@@ -159,10 +149,10 @@ impl ToCount {
             }
             self.next = row + 1;
             let at = walk.wall(self.timeline, head.at);
-            while bounds.get(self.bar).is_some_and(|bound| *bound <= at) {
+            while counts.bounds.get(self.bar).is_some_and(|bound| *bound <= at) {
                 self.bar += 1;
             }
-            let Some(count) = counts.get_mut(self.bar) else { return Ok(true) };
+            let Some(count) = counts.counts.get_mut(self.bar) else { return Ok(true) };
             let is_wanted = walk.from.topic.is_none_or(|topic| topic.0 == head.topic);
             *count += u64::from(is_wanted && self.spilled.get(row));
         }

@@ -104,14 +104,7 @@ impl Records {
         walk.next.clear();
         walk.open.clear();
         for (chunk, held) in &self.chunks {
-            let of_topic = held.chunk.summary().topics.iter();
-            let of_topic =
-                of_topic.filter(|topic| walk.from.topic.is_none_or(|wanted| wanted.0 == topic.topic));
-            let times = of_topic.fold(None, |times: Option<(u64, u64)>, topic| {
-                let (first, last) = times.unwrap_or((u64::MAX, 0));
-                Some((first.min(topic.first_at), last.max(topic.last_at)))
-            });
-            let Some((first, last)) = times else { continue };
+            let Some((first, last)) = held.times(walk.from.topic) else { continue };
             for timeline in Timeline::ALL {
                 if walk.wall(timeline, last) >= walk.from.after.0 && held.begin(timeline) < held.end(timeline)
                 {
