@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,8 +27,11 @@ func TestAServerEndsWithTheProcessOfItsTest(t *testing.T) {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "hung up": // as by a terminal that is closed
 		startAndLeave(t)
+		hungUp := make(chan os.Signal, 1)
+		signal.Notify(hungUp, syscall.SIGHUP) // Go leaves it ignored where `nohup` has ignored it
 		syscall.Kill(0, syscall.SIGHUP)
-		select {}
+		<-hungUp
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "left behind":
 		io.Copy(io.Discard, os.Stdin)
 		return

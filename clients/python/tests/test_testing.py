@@ -286,6 +286,7 @@ sys.stdin.readline()
 if sys.argv[1] == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[1] == "hung up":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
     os.killpg(0, signal.SIGHUP)
 if sys.argv[1] == "raises":
     raise ValueError

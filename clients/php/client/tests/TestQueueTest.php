@@ -239,8 +239,10 @@ final class TestQueueTest extends TestCase
     public function testASignalToTheProcessGroupDoesNotLetTheServerLive(): void
     {
         foreach ([SIGHUP, SIGINT, SIGTERM] as $signal) {
-            [$child, $said] = Processes::fork(static function (callable $say): void {
+            [$child, $said] = Processes::fork(static function (callable $say) use ($signal): void {
                 posix_setpgid(0, 0);
+                // `nohup` and the background of a shell ignore some.
+                pcntl_signal($signal, SIG_DFL);
                 $queue = new TestQueue();
                 $say($queue->address);
                 sleep(60);
