@@ -63,11 +63,13 @@ func (c *call) repeatable() bool {
 }
 
 func (c *call) isRead() bool {
-	switch c.req.(type) {
+	switch m := c.req.(type) {
 	case *wire.Get, *wire.Peek, *wire.List, *wire.Count, *wire.Leases, *wire.Topics, *wire.Stats, *wire.Connections,
 		*wire.TopicShow, *wire.ClusterStatus, *wire.Ping, *wire.ScheduleShow, *wire.ScheduleList,
-		*wire.GroupList, *wire.Why, *wire.TopicWhy:
+		*wire.SchedulePreview, *wire.GroupList, *wire.Why, *wire.TopicWhy:
 		return true
+	case *wire.ScheduleFill:
+		return m.DryRun == 1
 	}
 	return false
 }

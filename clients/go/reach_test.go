@@ -203,6 +203,12 @@ var calls = map[string]func(t *testing.T, ctx context.Context, q *adjourn.Client
 	"SCHEDULE_PAUSE":  func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.PauseSchedule(ctx, "t", "s", "why") },
 	"SCHEDULE_RESUME": func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.ResumeSchedule(ctx, "t", "s") },
 	"SCHEDULE_RUN":    func(_ *testing.T, ctx context.Context, q *adjourn.Client) { q.RunSchedule(ctx, "t", "s") },
+	"SCHEDULE_FILL": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
+		q.FillSchedule(ctx, "t", "s", time.UnixMilli(1), time.UnixMilli(2), true)
+	},
+	"SCHEDULE_PREVIEW": func(_ *testing.T, ctx context.Context, q *adjourn.Client) {
+		q.PreviewSchedule(ctx, adjourn.ScheduleRules{When: "@daily"}, time.Time{}, 1)
+	},
 }
 
 func subscribe(t *testing.T, ctx context.Context, q *adjourn.Client) {

@@ -114,6 +114,32 @@ type Firing struct {
 	Outcome FiringOutcome
 }
 
+// ScheduleFilled is what became of one part of a time that [Client.FillSchedule] fills.
+type ScheduleFilled struct {
+	// Instants is how many the schedule has in this part.
+	Instants uint32
+	// Pushed is how many jobs were pushed, Kept at how many instants the topic has the job already, by its key, and Refused how many
+	// jobs the topic's policy, or a limit of the queue, did not allow.
+	Pushed, Kept, Refused uint32
+	// Next is from when the next part goes on; the zero time if this was the last one.
+	Next time.Time
+}
+
+// SchedulePreview is when a schedule would fire.
+type SchedulePreview struct {
+	// ZoneData is the version and the origin of the server's zone data, such as "2026f, bundled".
+	ZoneData string
+	// Instants are the next ones, in order: fewer than were asked for if it fires no more.
+	Instants []LocalInstant
+}
+
+// LocalInstant is an instant of a schedule, and what the clocks of its zone show.
+type LocalInstant struct {
+	Instant time.Time
+	// Local is the date, time, offset and abbreviation in the zone, such as "2027-03-28 03:00:00 +02:00 CEST".
+	Local string
+}
+
 // DST says what a schedule does when the clocks of its zone are changed. A newer server may send others; their String is "unknown".
 type DST uint8
 

@@ -88,7 +88,21 @@ type ScheduleFilter struct {
 	NextBefore time.Time
 }
 
-// Schedules lists the schedules of a topic that match, in the order in which they were made.
+// Schedules lists the schedules of a topic that match; with "" those of all topics that the token may read. Those of a topic come in
+// the order in which they were made. To change many at once, list them by what they have in common, and change each:
+//
+//	tenant := adjourn.ScheduleFilter{Prefix: "tenant-7."}
+//	schedules, err := q.Schedules(ctx, "", tenant)
+//	if err != nil {
+//		return err
+//	}
+//	for _, one := range schedules {
+//		if err := q.PauseSchedule(ctx, one.Topic, one.Name, "moved"); err != nil {
+//			return err
+//		}
+//	}
+//
+// [Client.ResumeSchedule] and [Client.DeleteSchedule] do it in the same way.
 func (q *Client) Schedules(ctx context.Context, topic string, filter ScheduleFilter) ([]ListedSchedule, error) {
 	list := wire.ScheduleList{SchedulesMax: limits.SchedulesListedMax, Topic: topic, Prefix: filter.Prefix}
 	if filter.Paused != nil {
@@ -113,7 +127,7 @@ func (q *Client) Schedules(ctx context.Context, topic string, filter ScheduleFil
 				Topic: s.Topic, Name: s.Name, ScheduleState: scheduleStateOf(&s.ScheduleState, s.PauseNote), Rules: rulesOf(&s.ScheduleRules),
 			})
 		}
-		if list.After = page.After; list.After == 0 {
+		if list.Cursor = page.Cursor; len(list.Cursor) == 0 {
 			return all, nil
 		}
 	}
@@ -142,4 +156,68 @@ func (q *Client) RunSchedule(ctx context.Context, topic, name string) (JobID, er
 		return 0, err
 	}
 	return JobID(answer.Job), nil
+}
+
+// FillSchedule pushes jobs for the instants of a schedule in a time that has passed, which may be before it was set: from the one
+// time to the other, both included. It does one part of that time, and the next call goes on from Next:
+//
+//	for !from.IsZero() {
+//		part, err := q.FillSchedule(ctx, "reports", "morning", from, to, false)
+//		if err != nil {
+//			return err
+//		}
+//		pushed += part.Pushed
+//		from = part.Next
+//	}
+//
+// The jobs are due at once. An instant whose key a job of the topic has gets none, so a part that is filled again pushes no second
+// job while the first is there. A job that is finished is pushed again. The history of the schedule does not show these jobs, and
+// its rule for overlaps does not count them. With dryRun it pushes nothing, and only counts the instants.
+//
+// The error is [ErrInvalid] if the time is ahead by the server's clock or ends before it begins, and if the rules have a Key.
+func (q *Client) FillSchedule(ctx context.Context, topic, name string, from, to time.Time, dryRun bool) (ScheduleFilled, error) {
+	req := &wire.ScheduleFill{Topic: topic, Name: name}
+	if dryRun {
+		req.DryRun = 1
+	}
+	var err error
+	if req.FromMs, err = wallMs(from, "the first time"); err != nil {
+		return ScheduleFilled{}, err
+	}
+	// Not rounded up: that would be ahead, or one instant too many.
+	if req.ToMs, err = wallMs(to.Truncate(time.Millisecond), "the last time"); err != nil {
+		return ScheduleFilled{}, err
+	}
+	a, err := ask[*wire.ScheduleFilled](ctx, q, req)
+	if err != nil {
+		return ScheduleFilled{}, err
+	}
+	return ScheduleFilled{Instants: a.Instants, Pushed: a.Pushed, Kept: a.Kept, Refused: a.Refused, Next: wallTime(a.NextMs)}, nil
+}
+
+// PreviewSchedule says when a schedule with these rules would fire, without setting it: so many instants at most, after a time; the
+// zero time is now. The count is 1 to [limits.InstantsShownMax]. Without an Origin, "@every" counts from the time. The error is
+// [ErrInvalid] if the rules cannot be read.
+func (q *Client) PreviewSchedule(ctx context.Context, rules ScheduleRules, after time.Time, count int) (*SchedulePreview, error) {
+	if count < 1 || count > limits.InstantsShownMax {
+		return nil, usage("%d instants: use 1 to %d", count, limits.InstantsShownMax)
+	}
+	req := &wire.SchedulePreview{InstantsMax: uint32(count)}
+	var err error
+	if req.ScheduleRules, err = rules.toWire(); err != nil {
+		return nil, err
+	}
+	// Not rounded up, which would leave out an instant.
+	if err = scheduleTime(after.Truncate(time.Millisecond), &req.FromMs, "the time"); err != nil {
+		return nil, err
+	}
+	answer, err := ask[*wire.Instants](ctx, q, req)
+	if err != nil {
+		return nil, err
+	}
+	preview := &SchedulePreview{ZoneData: answer.ZoneData}
+	for _, one := range answer.Instants {
+		preview.Instants = append(preview.Instants, LocalInstant{Instant: wallTime(one.InstantMs), Local: one.Local})
+	}
+	return preview, nil
 }

@@ -2,6 +2,7 @@ package adjourn_test
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -168,10 +169,10 @@ func TestSchedulesAreListedByConditions(t *testing.T) {
 
 // A page may be short or empty: its answer says where the next one begins.
 func TestPagesOfSchedulesGoOnWhereTheAnswerSays(t *testing.T) {
-	pages := map[uint64]wire.Schedules{
-		0: {After: 5, Schedules: []wire.ListedSchedule{{Topic: "t", Name: "first"}}},
-		5: {After: 9},
-		9: {Schedules: []wire.ListedSchedule{{Topic: "t", Name: "last"}}},
+	pages := map[string]wire.Schedules{
+		"":  {Cursor: []byte("5"), Schedules: []wire.ListedSchedule{{Topic: "t", Name: "first"}}},
+		"5": {Cursor: []byte("9")},
+		"9": {Schedules: []wire.ListedSchedule{{Topic: "t", Name: "last"}}},
 	}
 	address, _ := scripted(t, func(p *peer) {
 		p.welcome(nil)
@@ -183,12 +184,12 @@ func TestPagesOfSchedulesGoOnWhereTheAnswerSays(t *testing.T) {
 				return
 			}
 			want := wire.ScheduleList{
-				After: list.After, SchedulesMax: limits.SchedulesListedMax, NextBeforeMs: 7, Paused: wire.WhichPausedActive, Topic: "t", Prefix: "p",
+				SchedulesMax: limits.SchedulesListedMax, NextBeforeMs: 7, Paused: wire.WhichPausedActive, Topic: "t", Prefix: "p", Cursor: list.Cursor,
 			}
-			if *list != want {
+			if !reflect.DeepEqual(*list, want) {
 				t.Errorf("%+v", list)
 			}
-			page := pages[list.After]
+			page := pages[string(list.Cursor)]
 			p.say(id, &page)
 		}
 		p.serve()
@@ -197,6 +198,148 @@ func TestPagesOfSchedulesGoOnWhereTheAnswerSays(t *testing.T) {
 	listed := must[[]adjourn.ListedSchedule](t)(dialScripted(t, address).Schedules(testContext(t), "t", filter))
 	if names := namesOf(listed); !reflect.DeepEqual(names, []string{"first", "last"}) {
 		t.Errorf("%v", names)
+	}
+}
+
+func TestSchedulesOfAllTopicsAreListed(t *testing.T) {
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
+	for _, one := range [][2]string{{"b", "first"}, {"a", "second"}, {"b", "third"}} {
+		must[adjourn.Scheduled](t)(q.SetSchedule(ctx, one[0], one[1], adjourn.ScheduleRules{When: "@daily"}, adjourn.JobTemplate{}))
+	}
+	topics := map[string][]string{}
+	for _, one := range must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "", adjourn.ScheduleFilter{})) {
+		topics[one.Topic] = append(topics[one.Topic], one.Name)
+	}
+	if want := map[string][]string{"a": {"second"}, "b": {"first", "third"}}; !reflect.DeepEqual(topics, want) {
+		t.Errorf("%v", topics)
+	}
+	listed := must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "", adjourn.ScheduleFilter{Prefix: "s"}))
+	if len(listed) != 1 || listed[0].Topic != "a" || listed[0].Name != "second" {
+		t.Errorf("%+v", listed)
+	}
+}
+
+var january = time.Date(2024, 1, 1, 9, 0, 0, 0, time.UTC)
+
+func TestATimeThatHasPassedIsCountedAndFilled(t *testing.T) {
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
+	must[adjourn.Scheduled](t)(q.SetSchedule(ctx, "t", "daily", adjourn.ScheduleRules{When: "0 9 * * *"}, adjourn.JobTemplate{Body: "report"}))
+	day := func(days int) time.Time { return january.AddDate(0, 0, days) }
+	for _, one := range []struct {
+		days   int
+		dryRun bool
+		want   adjourn.ScheduleFilled
+	}{
+		{2, true, adjourn.ScheduleFilled{Instants: 3}},
+		{1, false, adjourn.ScheduleFilled{Instants: 2, Pushed: 2}},
+		{2, false, adjourn.ScheduleFilled{Instants: 3, Pushed: 1, Kept: 2}},
+	} {
+		filled := must[adjourn.ScheduleFilled](t)(q.FillSchedule(ctx, "t", "daily", january, day(one.days), one.dryRun))
+		if filled != one.want {
+			t.Errorf("%d days: %+v", one.days, filled)
+		}
+	}
+	jobs := takeNow(t, q, "t")
+	for i, job := range jobs {
+		if want := fmt.Sprintf("daily@%d", day(i).UnixMilli()); job.Key != want || string(job.Body) != "report" {
+			t.Errorf("%+v, not %s", job, want)
+		}
+	}
+	if info := must[*adjourn.ScheduleInfo](t)(q.Schedule(ctx, "t", "daily")); len(jobs) != 3 || len(info.History) != 0 || info.Fired != 0 {
+		t.Errorf("%d jobs, %+v", len(jobs), info)
+	}
+	for _, to := range []time.Time{day(-1), must[time.Time](t)(q.Ping(ctx)).Add(time.Hour)} {
+		if _, err := q.FillSchedule(ctx, "t", "daily", january, to, false); !errors.Is(err, adjourn.ErrInvalid) {
+			t.Errorf("until %v: %v", to, err)
+		}
+	}
+	if _, err := q.FillSchedule(ctx, "t", "weekly", january, day(1), false); !errors.Is(err, adjourn.ErrNotFound) {
+		t.Errorf("no such schedule: %v", err)
+	}
+	if _, err := q.FillSchedule(ctx, "t", "daily", time.Time{}, day(1), false); !errors.Is(err, adjourn.ErrUsage) {
+		t.Errorf("no first time: %v", err)
+	}
+}
+
+// The first time is rounded up and the last one is not, so that nothing outside of them counts.
+func TestATimeIsFilledInParts(t *testing.T) {
+	wants := []wire.ScheduleFill{
+		{FromMs: 2, ToMs: 9, DryRun: 1, Topic: "t", Name: "s"}, {FromMs: 5, ToMs: 9, DryRun: 1, Topic: "t", Name: "s"},
+	}
+	address, _ := scripted(t, func(p *peer) {
+		p.welcome(nil)
+		for i := range wants {
+			id, m := p.next()
+			if !reflect.DeepEqual(m, &wants[i]) {
+				t.Errorf("%+v", m)
+			}
+			p.say(id, &wire.ScheduleFilled{NextMs: []uint64{5, 0}[i], Instants: 4, Pushed: 3, Kept: 2, Refused: 1})
+		}
+		p.serve()
+	})
+	q, ctx := dialScripted(t, address), testContext(t)
+	from, to := time.UnixMilli(1).Add(time.Microsecond), time.UnixMilli(9).Add(time.Microsecond)
+	var parts []adjourn.ScheduleFilled
+	for !from.IsZero() {
+		part := must[adjourn.ScheduleFilled](t)(q.FillSchedule(ctx, "t", "s", from, to, true))
+		parts, from = append(parts, part), part.Next
+	}
+	part := adjourn.ScheduleFilled{Instants: 4, Pushed: 3, Kept: 2, Refused: 1}
+	first := part
+	first.Next = time.UnixMilli(5)
+	if want := []adjourn.ScheduleFilled{first, part}; !reflect.DeepEqual(parts, want) {
+		t.Errorf("%+v", parts)
+	}
+}
+
+func TestAScheduleIsPreviewedWithoutSettingIt(t *testing.T) {
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
+	sundays := adjourn.ScheduleRules{When: "30 2 * * 7", Zone: "Europe/Berlin"}
+	gap := time.Date(2024, 3, 31, 1, 0, 0, 0, time.UTC)
+	preview := must[*adjourn.SchedulePreview](t)(q.PreviewSchedule(ctx, sundays, gap.Add(-time.Microsecond), 2))
+	want := []adjourn.LocalInstant{
+		{Instant: gap.Local(), Local: "2024-03-31 03:00:00 +02:00 CEST"},
+		{Instant: gap.Add(168*time.Hour - 30*time.Minute).Local(), Local: "2024-04-07 02:30:00 +02:00 CEST"},
+	}
+	if !reflect.DeepEqual(preview.Instants, want) || preview.ZoneData == "" {
+		t.Errorf("%+v", preview)
+	}
+	now := must[time.Time](t)(q.Ping(ctx))
+	minutely, past := adjourn.ScheduleRules{When: "* * * * *"}, adjourn.ScheduleRules{When: "@at 2024-01-01T00:00:00Z"}
+	preview = must[*adjourn.SchedulePreview](t)(q.PreviewSchedule(ctx, minutely, time.Time{}, 1))
+	if soon := preview.Instants; len(soon) != 1 || !soon[0].Instant.After(now) || soon[0].Instant.Sub(now) > time.Minute {
+		t.Errorf("after %v: %+v", now, soon)
+	}
+	if over := must[*adjourn.SchedulePreview](t)(q.PreviewSchedule(ctx, past, gap, 1)); len(over.Instants) != 0 {
+		t.Errorf("%+v", over)
+	}
+	if listed := must[[]adjourn.ListedSchedule](t)(q.Schedules(ctx, "", adjourn.ScheduleFilter{})); len(listed) != 0 {
+		t.Errorf("it was set: %+v", listed)
+	}
+	for _, rules := range []adjourn.ScheduleRules{{When: "61 * * * *"}, {When: "@daily", Zone: "Mars/Olympus"}} {
+		if _, err := q.PreviewSchedule(ctx, rules, time.Time{}, 1); !errors.Is(err, adjourn.ErrInvalid) {
+			t.Errorf("%+v: %v", rules, err)
+		}
+	}
+}
+
+func TestAPreviewThatCannotBeIsRefused(t *testing.T) {
+	address, _ := scripted(t, func(p *peer) {
+		p.welcome(nil)
+		p.serve()
+	})
+	q, ctx, daily := dialScripted(t, address), testContext(t), adjourn.ScheduleRules{When: "@daily"}
+	for _, one := range []struct {
+		rules adjourn.ScheduleRules
+		after time.Time
+		count int
+	}{
+		{daily, time.Time{}, 0}, {daily, time.Time{}, limits.InstantsShownMax + 1}, {daily, time.Unix(0, 0), 1},
+		{adjourn.ScheduleRules{}, time.Time{}, 1},
+	} {
+		if _, err := q.PreviewSchedule(ctx, one.rules, one.after, one.count); !errors.Is(err, adjourn.ErrUsage) {
+			t.Errorf("%+v: %v", one, err)
+		}
 	}
 }
 

@@ -48,6 +48,7 @@ var schemaRequests = []named{
 	{"BACKUP_BEGIN", 96, ""},
 	{"BACKUP_READ", 97, ""},
 	{"BACKUP_END", 98, ""},
+	{"SCHEDULE_PREVIEW", 111, ""},
 	{"CLUSTER_STATUS", 112, ""},
 	{"CLUSTER_ADD", 113, ""},
 	{"CLUSTER_REMOVE", 114, ""},
@@ -63,6 +64,7 @@ var schemaRequests = []named{
 	{"SCHEDULE_PAUSE", 124, ""},
 	{"SCHEDULE_RESUME", 125, ""},
 	{"SCHEDULE_RUN", 126, ""},
+	{"SCHEDULE_FILL", 127, ""},
 }
 
 var schemaAttributes = []named{
@@ -242,6 +244,7 @@ var schemaLimits = []named{
 	{"SCHEDULE_WHEN_BYTES_MAX", 2048, "ScheduleWhenBytesMax"},
 	{"SCHEDULE_ZONE_BYTES_MAX", 64, "ScheduleZoneBytesMax"},
 	{"SCHEDULE_NOTE_BYTES_MAX", 256, "ScheduleNoteBytesMax"},
+	{"INSTANTS_SHOWN_MAX", 1000, "InstantsShownMax"},
 	{"SCHEDULE_MISSED_MAX", 1000, "ScheduleMissedMax"},
 	{"SCHEDULE_JITTER_MS_MAX", 86_400_000, "ScheduleJitterMsMax"},
 	{"SCHEDULES_LISTED_MAX", 256, "SchedulesListedMax"},

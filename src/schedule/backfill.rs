@@ -1,6 +1,5 @@
 //! `adjourn schedule backfill`: jobs for the times that a schedule had while it was not there.
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -10,17 +9,14 @@ use super::arguments::name;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use adjourn_calendar::{BACKFILL_MAX, Calendar, SYSTEM_ZONES, ZoneData};
 use adjourn_client::{Client, ClientError};
 use adjourn_json::values::time_of_people;
-use adjourn_protocol::backfill::{Filled, pushes};
-use adjourn_protocol::{ErrorCode, NewJob, PushResult};
+use adjourn_protocol::{BACKFILL_MAX, Backfill, ErrorCode, ScheduleFill, ScheduleFilled};
 use adjourn_types::{Millis, TopicName};
 
 const BACKFILL_EXAMPLE: &str = "\
 Pushes a job for each time of the schedule from --from to --to, due now. If the topic has a job with the key of such a time, that one stays. \
-These are jobs like any others: the history of the schedule does not show them, and they do not overlap with its own. \
-The times are those of the zone data of this machine.
+These are jobs like any others: the history of the schedule does not show them, and they do not overlap with its own.
 
 Example:
   adjourn schedule backfill reports daily --from 2024-11-04T00:00:00Z --to 2024-11-11T00:00:00Z --dry-run
@@ -55,42 +51,40 @@ pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
     if from > to {
         return Err(usage("--to is before --from: exchange them".to_owned()));
     }
-    let report = server.with_client(Session::None, async |client| {
-        // The server's clock counts.
-        if *to > client.ping().await? {
-            return Ok(None);
+    let time = |is_dry_run| ScheduleFill {
+        topic: topic.clone(),
+        name: name.clone(),
+        from: *from,
+        to: *to,
+        is_dry_run,
+    };
+    let counted = server.with_client(Session::None, async |client| {
+        let mut counted = Backfill::new(time(true));
+        while let Some(part) = counted.next().filter(|_| !counted.is_too_long()) {
+            counted.note(&client.fill_schedule(part.clone()).await?);
         }
-        client.schedule(topic, name).await.map(Some)
+        Ok(counted)
     })?;
-    let ahead = || usage("--to is ahead: the schedule fires what is ahead by itself".to_owned());
-    let report = report.ok_or_else(ahead)?;
-    if report.rules.key.is_some() {
-        let text =
-            "all jobs of this schedule have one key, so that only one can be there: push a job yourself";
-        return Err(Failure::new(Exit::Refused, text.to_owned()));
-    }
-    let zones = ZoneData::newest(Path::new(SYSTEM_ZONES));
-    let calendar =
-        Calendar::of_rules(&report.rules, *from, &zones).map_err(|error| usage(error.to_string()))?;
-    let times = calendar.to_fill(*from, *to).ok_or_else(|| {
-        usage(format!(
+    if counted.is_too_long() {
+        let text = format!(
             "the schedule has more than {BACKFILL_MAX} times from --from to --to: fill a shorter one"
-        ))
-    })?;
-    if *dry_run {
-        return print(|out| writeln!(out, "times {}", times.len()));
+        );
+        return Err(usage(text));
     }
-    let mut filled = Filled::default();
+    if *dry_run {
+        return print(|out| writeln!(out, "times {}", counted.instants));
+    }
+    let mut filled = Backfill::new(time(false));
     let ended = server.with_client(Session::None, async |client| {
-        for (_, jobs) in pushes(&report, name, &times) {
-            filled.count(&push(client, topic, jobs).await?);
+        while let Some(part) = filled.next() {
+            filled.note(&fill(client, part).await?);
         }
         Ok(())
     });
-    let Filled { pushed, kept, refused } = filled;
+    let Backfill { pushed, kept, refused, .. } = filled;
     // Before an error, too: what was pushed stays.
     print(|out| {
-        let times = times.len();
+        let times = counted.instants;
         writeln!(out, "times {times}, pushed {pushed}, there already {kept}, refused {refused}")
     })?;
     ended?;
@@ -101,10 +95,10 @@ pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Pushes jobs, as soon as a limit of the token allows it.
-async fn push(client: &Client, topic: &TopicName, jobs: Vec<NewJob>) -> Result<Vec<PushResult>, ClientError> {
+/// Fills a part, as soon as a limit allows it.
+async fn fill(client: &Client, part: &ScheduleFill) -> Result<ScheduleFilled, ClientError> {
     loop {
-        match client.push(topic, jobs.clone()).await {
+        match client.fill_schedule(part.clone()).await {
             Err(ClientError::Refused(reply)) if reply.code == ErrorCode::Busy => {
                 sleep(Duration::from_millis(reply.retry_after_ms.max(1).into())).await;
             }

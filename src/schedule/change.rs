@@ -105,7 +105,7 @@ fn change(args: &WhichArgs, change: ScheduleChange, note: &str) -> Result<(), Fa
     let conditions = ScheduleConditions { prefix, ..ScheduleConditions::default() };
     let mut changed = 0;
     let ended = server.with_client(Session::None, async |client| {
-        let all = client.schedules(topic, &conditions).await?;
+        let all = client.schedules(Some(topic), &conditions).await?;
         for schedule in all.iter().filter(|schedule| change.changes(schedule.state.paused, !note.is_empty()))
         {
             match carry_out(client, change, topic, &schedule.name, note).await {

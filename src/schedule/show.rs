@@ -43,7 +43,7 @@ pub(crate) struct ShowArgs {
 
 const LIST_EXAMPLE: &str = "\
 Example:
-  adjourn schedule list reports
+  adjourn schedule list
   adjourn schedule list reports --prefix monthly- --paused
   adjourn schedule list reports --next-before '2030-12-24 18:00 Europe/Berlin'
   adjourn schedule list reports --json | jq -r 'select(.failures > 0) | .name'";
@@ -52,8 +52,8 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLE)]
 pub(crate) struct ListArgs {
-    /// The topic of their jobs
-    topic: TopicName,
+    /// The topic of their jobs; all topics if not given
+    topic: Option<TopicName>,
     /// Only schedules whose names begin with this
     #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
     prefix: String,
@@ -97,12 +97,12 @@ pub(super) fn list(args: &ListArgs) -> Result<(), Failure> {
         paused: (args.paused || args.active).then_some(args.paused),
         next_before: args.next_before,
     };
-    let listed = args
-        .server
-        .with_client(Session::None, async |client| client.schedules(&args.topic, &conditions).await)?;
+    let listed = args.server.with_client(Session::None, async |client| {
+        client.schedules(args.topic.as_ref(), &conditions).await
+    })?;
     print(|out| {
         if !args.json {
-            return out.write_all(table(&listed).as_bytes());
+            return out.write_all(table(&listed, args.topic.is_none()).as_bytes());
         }
         listed.iter().try_for_each(|one| write_json(out, &ScheduleJson::listed(one)))
     })
@@ -174,9 +174,18 @@ fn outcome(firing: &Firing) -> String {
 
 const COLUMNS: usize = 8;
 
-fn table(listed: &[ListedSchedule]) -> String {
+/// A table of schedules; of several topics, with their topics.
+fn table(listed: &[ListedSchedule], has_topics: bool) -> String {
     let head = ["NAME", "WHEN", "ZONE", "NEXT", "PAUSED", "RUNNING", "FIRED", "NOTE"].map(str::to_owned);
-    aligned(&std::iter::once(head).chain(listed.iter().map(row)).collect::<Vec<_>>())
+    let rows = std::iter::once(head).chain(listed.iter().map(row));
+    if !has_topics {
+        return aligned(&rows.collect::<Vec<_>>());
+    }
+    let topics = std::iter::once("TOPIC").chain(listed.iter().map(|one| one.topic.as_str()));
+    let rows = topics.zip(rows).map(|(topic, [name, when, zone, next, paused, running, fired, note])| {
+        [topic.to_owned(), name, when, zone, next, paused, running, fired, note]
+    });
+    aligned(&rows.collect::<Vec<_>>())
 }
 
 fn row(listed: &ListedSchedule) -> [String; COLUMNS] {
@@ -273,10 +282,13 @@ TIME                              FIRED OR SKIPPED  JOB  TIMES                  
         let topic = "reports".parse().expect("a topic");
         let (name, pause_note) = ("daily\n".to_owned(), String::new());
         let listed = ListedSchedule { state: STATE, pause_note, rules, topic, name };
-        let text = table(&[listed]);
+        let text = table(std::slice::from_ref(&listed), false);
         let cells: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
         let next = "2026-01-01T00:00:00.000Z";
         assert_eq!(cells, ["daily\\u000a", "@daily", "UTC", next, "-", "1", "9", "a\\u000ab"]);
         assert_eq!(text.lines().count(), 2);
+        let all = table(&[listed], true);
+        let cells: Vec<&str> = all.lines().nth(1).expect("a row").split_whitespace().collect();
+        assert_eq!(cells.first_chunk(), Some(&["reports", "daily\\u000a"]));
     }
 }

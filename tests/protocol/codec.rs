@@ -406,8 +406,8 @@ fn a_frame_that_is_none_of_ours_is_answered() {
     let ping = frame_of(0x02, Bytes::new());
     let header = |header: FrameHeader| decode_request(&Frame { header, payload: Bytes::new() });
     assert_eq!(header(ping.header), Ok(Request::Ping));
-    let unknown = header(FrameHeader { opcode: 0x7F, ..ping.header });
-    assert_eq!(unknown, Err(DecodeError::Opcode(0x7F)));
+    let unknown = header(FrameHeader { opcode: 0x6E, ..ping.header });
+    assert_eq!(unknown, Err(DecodeError::Opcode(0x6E)));
     assert_eq!(unknown.map_err(|error| ErrorReply::from(error).code), Err(ErrorCode::Unsupported));
     assert_eq!(header(FrameHeader { group: GroupId(1), ..ping.header }), Err(DecodeError::Group(1)));
     assert_eq!(header(FrameHeader { id: RequestId(0), ..ping.header }), Err(DecodeError::RequestIdZero));

@@ -1,5 +1,6 @@
 //! A server as a process: what its clients, its operator and its settings ask of it.
 
+mod backfill;
 pub(crate) mod browse;
 pub(crate) mod config;
 pub(crate) mod consumers;

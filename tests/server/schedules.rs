@@ -13,15 +13,19 @@ use adjourn_types::{
     AttributesBuilder, Fired, Firing, JobEnd, JobId, Key, Lease, Millis, Missed, Overlap, PausedBy,
     ScheduleRules, SkipReason,
 };
+use bytes::Bytes;
 
 use crate::server_rig::{Node, Raw, topic};
 
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
+/// The cursor of the first page, and that of the last one.
+const START: Bytes = Bytes::new();
+const NOTHING: SchedulePage = SchedulePage { schedules: Vec::new(), cursor: START };
 
 /// A server in memory whose clock stands still, and a client of it.
-fn still() -> (Node, Raw) {
+pub(super) fn still() -> (Node, Raw) {
     let node = Node::start(Path::new("/nowhere/at/all"), |config| {
         (config.memory, config.clock) = (true, ClockChoice::Manual);
     });
@@ -29,7 +33,7 @@ fn still() -> (Node, Raw) {
     (node, client)
 }
 
-fn every_minute() -> ScheduleRules {
+pub(super) fn every_minute() -> ScheduleRules {
     ScheduleRules { when: "* * * * *".to_owned(), missed: Missed::Last, ..ScheduleRules::default() }
 }
 
@@ -37,7 +41,7 @@ fn allow(rules: ScheduleRules) -> ScheduleRules {
     ScheduleRules { overlap: Overlap::Allow, ..rules }
 }
 
-fn set(name: &str, rules: ScheduleRules) -> ScheduleSet {
+pub(super) fn set(name: &str, rules: ScheduleRules) -> ScheduleSet {
     ScheduleSet {
         topic: topic("reports"),
         name: name.to_owned(),
@@ -53,14 +57,14 @@ fn set(name: &str, rules: ScheduleRules) -> ScheduleSet {
     }
 }
 
-fn is_set(client: &mut Raw, set: ScheduleSet) -> (JobId, u32, Option<Millis>) {
+pub(super) fn is_set(client: &mut Raw, set: ScheduleSet) -> (JobId, u32, Option<Millis>) {
     match client.ask(Request::ScheduleSet(set)) {
         Response::Scheduled { schedule, version, next } => (schedule, version, next),
         other => panic!("{other:?}"),
     }
 }
 
-fn refused(client: &mut Raw, request: Request) -> ErrorReply {
+pub(super) fn refused(client: &mut Raw, request: Request) -> ErrorReply {
     match client.ask(request) {
         Response::Error(error) => error,
         other => panic!("{other:?}"),
@@ -74,8 +78,17 @@ fn show(client: &mut Raw, name: &str) -> ScheduleReport {
     }
 }
 
-fn list(client: &mut Raw, conditions: &ScheduleConditions, after: JobId, schedules_max: u32) -> SchedulePage {
-    let list = ScheduleList { topic: topic("reports"), conditions: conditions.clone(), after, schedules_max };
+fn list(
+    client: &mut Raw,
+    conditions: &ScheduleConditions,
+    cursor: Bytes,
+    schedules_max: u32,
+) -> SchedulePage {
+    let topic = Some(topic("reports"));
+    listed(client, ScheduleList { topic, conditions: conditions.clone(), schedules_max, cursor })
+}
+
+fn listed(client: &mut Raw, list: ScheduleList) -> SchedulePage {
     match client.ask(Request::ScheduleList(list)) {
         Response::Schedules(page) => page,
         other => panic!("{other:?}"),
@@ -122,7 +135,7 @@ fn bury(client: &mut Raw, lease: Lease) {
 }
 
 /// The instants of the history, and what became of them.
-fn history(client: &mut Raw, name: &str) -> Vec<(Millis, Fired)> {
+pub(super) fn history(client: &mut Raw, name: &str) -> Vec<(Millis, Fired)> {
     show(client, name).history.into_iter().map(|Firing { instant, what, .. }| (instant, what)).collect()
 }
 
@@ -130,7 +143,7 @@ fn skipped(last: Millis, instants: u64, reason: SkipReason) -> Fired {
     Fired::Skipped { last, instants, reason }
 }
 
-fn named(name: &str) -> (adjourn_types::TopicName, String) {
+pub(super) fn named(name: &str) -> (adjourn_types::TopicName, String) {
     (topic("reports"), name.to_owned())
 }
 
@@ -333,17 +346,17 @@ fn a_schedule_is_run_by_hand_and_forgotten() {
 fn schedules_are_listed_in_pages() {
     let (_node, mut client) = still();
     let all = ScheduleConditions::default();
-    assert_eq!(list(&mut client, &all, JobId(0), 10), SchedulePage { schedules: Vec::new(), after: None });
+    assert_eq!(list(&mut client, &all, START, 10), NOTHING);
     for nth in 0..5 {
         is_set(&mut client, set(&format!("nth {nth}"), every_minute()));
     }
-    let first = list(&mut client, &all, JobId(0), 3);
+    let first = list(&mut client, &all, START, 3);
     assert_eq!(names(&first), ["nth 0", "nth 1", "nth 2"]);
-    let rest = list(&mut client, &all, first.after.expect("there are more"), 3);
-    assert_eq!((names(&rest), rest.after), (vec!["nth 3", "nth 4"], None));
+    let rest = list(&mut client, &all, first.cursor, 3);
+    assert_eq!((names(&rest), &rest.cursor), (vec!["nth 3", "nth 4"], &START));
     let is_right = |one: &ListedSchedule| one.rules.when == "* * * * *" && one.topic == topic("reports");
     assert!(rest.schedules.iter().all(is_right));
-    assert_eq!(list(&mut client, &all, JobId(0), 5).after, None, "a full page may be the last one");
+    assert_eq!(list(&mut client, &all, START, 5).cursor, START, "a full page may be the last one");
 }
 
 #[test]
@@ -359,7 +372,7 @@ fn schedules_are_listed_by_name_pause_and_next_instant() {
     assert_eq!(client.ask(pause), Response::Done);
     let first = ScheduleConditions { prefix: "tenant-1.".to_owned(), ..ScheduleConditions::default() };
     let mut listed = |conditions: &ScheduleConditions| {
-        let page = list(&mut client, conditions, JobId(0), 10);
+        let page = list(&mut client, conditions, START, 10);
         names(&page).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(listed(&first), ["tenant-1.a", "tenant-1.b", "tenant-1.c"]);
@@ -372,7 +385,38 @@ fn schedules_are_listed_by_name_pause_and_next_instant() {
     assert_eq!(listed(&soon), ["tenant-1.a", "tenant-1.b"], "not the one with this instant");
     // No page is behind the one that finds nothing.
     let none = ScheduleConditions { prefix: "tenant-3.".to_owned(), ..ScheduleConditions::default() };
-    assert_eq!(list(&mut client, &none, JobId(0), 1), SchedulePage { schedules: Vec::new(), after: None });
+    assert_eq!(list(&mut client, &none, START, 1), NOTHING);
+}
+
+#[test]
+fn the_schedules_of_all_topics_are_listed_topic_by_topic() {
+    let (_node, mut client) = still();
+    for (at, name) in [("b", "1"), ("a", "2"), ("b", "3"), ("c", "4")] {
+        is_set(&mut client, ScheduleSet { topic: topic(at), ..set(name, every_minute()) });
+    }
+    let (mut found, mut cursor) = (Vec::new(), START);
+    loop {
+        let conditions = ScheduleConditions::default();
+        let page = listed(&mut client, ScheduleList { topic: None, conditions, schedules_max: 1, cursor });
+        found.extend(page.schedules.into_iter().map(|one| format!("{}/{}", one.topic, one.name)));
+        cursor = page.cursor;
+        if cursor.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(found, ["b/1", "b/3", "a/2", "c/4"], "topics in the order in which they were made");
+    let conditions = ScheduleConditions { prefix: "4".to_owned(), ..ScheduleConditions::default() };
+    let all = ScheduleList { topic: None, conditions, schedules_max: 10, cursor: START };
+    assert_eq!(names(&listed(&mut client, all.clone())), ["4"]);
+    // A cursor of another list is refused.
+    let first = ScheduleList { conditions: ScheduleConditions::default(), schedules_max: 1, ..all };
+    let cursor = listed(&mut client, first.clone()).cursor;
+    for list in [
+        ScheduleList { topic: Some(topic("b")), cursor, ..first.clone() },
+        ScheduleList { cursor: "cursor".into(), ..first },
+    ] {
+        assert_eq!(refused(&mut client, Request::ScheduleList(list)).code, ErrorCode::Invalid);
+    }
 }
 
 #[test]
@@ -387,10 +431,10 @@ fn a_page_of_schedules_with_large_bodies_ends_early() {
         is_set(&mut client, large(name));
     }
     let all = ScheduleConditions::default();
-    let first = list(&mut client, &all, JobId(0), 10);
+    let first = list(&mut client, &all, START, 10);
     assert_eq!(names(&first), ["a", "b"], "more than a megabyte is read");
-    let rest = list(&mut client, &all, first.after.expect("there is one more"), 10);
-    assert_eq!((names(&rest), rest.after), (vec!["c"], None));
+    let rest = list(&mut client, &all, first.cursor, 10);
+    assert_eq!((names(&rest), &rest.cursor), (vec!["c"], &START));
 }
 
 #[test]
@@ -418,8 +462,7 @@ fn what_cannot_be_read_is_refused_with_a_reason() {
         assert_eq!(error.code, code, "{error:?}");
         assert!(error.message.contains(expected), "{error:?}");
     }
-    let nothing = SchedulePage { schedules: Vec::new(), after: None };
-    assert_eq!(list(&mut client, &ScheduleConditions::default(), JobId(0), 10), nothing, "nothing was set");
+    assert_eq!(list(&mut client, &ScheduleConditions::default(), START, 10), NOTHING, "nothing was set");
 }
 
 #[test]

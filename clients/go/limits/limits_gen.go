@@ -183,6 +183,8 @@ const (
 	ScheduleZoneBytesMax = 64
 	// ScheduleNoteBytesMax: longest note on a schedule.
 	ScheduleNoteBytesMax = 256
+	// InstantsShownMax: most instants of SCHEDULE_PREVIEW.
+	InstantsShownMax = 1000
 	// ScheduleMissedMax: instants of a schedule that are fired late.
 	ScheduleMissedMax = 1000
 	// ScheduleJitterMsMax: longest jitter of a schedule.

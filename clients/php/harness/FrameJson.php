@@ -179,6 +179,25 @@ final class FrameJson
                 'offset' => U64::parse($j['offset'] ?? '0'),
                 'bytes' => $j['bytes'] ?? 0,
             ],
+            Opcode::SchedulePreview => [
+                'origin_ms' => U64::parse($j['origin_ms'] ?? '0'),
+                'start_ms' => U64::parse($j['start_ms'] ?? '0'),
+                'end_ms' => U64::parse($j['end_ms'] ?? '0'),
+                'count' => U64::parse($j['count'] ?? '0'),
+                'window_ms' => U64::parse($j['window_ms'] ?? '0'),
+                'missed_max' => $j['missed_max'] ?? 0,
+                'jitter_ms' => $j['jitter_ms'] ?? 0,
+                'failures_max' => $j['failures_max'] ?? 0,
+                'dst' => $j['dst'] ?? 0,
+                'missed' => $j['missed'] ?? 0,
+                'overlap' => $j['overlap'] ?? 0,
+                'when' => $j['when'] ?? '',
+                'zone' => $j['zone'] ?? '',
+                'key' => $j['key'] ?? '',
+                'note' => $j['note'] ?? '',
+                'from_ms' => U64::parse($j['from_ms'] ?? '0'),
+                'instants_max' => $j['instants_max'] ?? 0,
+            ],
             Opcode::ClusterAdd => [
                 'address' => $j['address'] ?? '',
             ],
@@ -236,12 +255,12 @@ final class FrameJson
                 'name' => $j['name'] ?? '',
             ],
             Opcode::ScheduleList => [
-                'after' => U64::parse($j['after'] ?? '0'),
                 'schedules_max' => $j['schedules_max'] ?? 0,
                 'next_before_ms' => U64::parse($j['next_before_ms'] ?? '0'),
                 'paused' => $j['paused'] ?? 0,
                 'topic' => $j['topic'] ?? '',
                 'prefix' => $j['prefix'] ?? '',
+                'cursor' => base64_decode($j['cursor'] ?? ''),
             ],
             Opcode::ScheduleDelete => [
                 'topic' => $j['topic'] ?? '',
@@ -257,6 +276,13 @@ final class FrameJson
                 'name' => $j['name'] ?? '',
             ],
             Opcode::ScheduleRun => [
+                'topic' => $j['topic'] ?? '',
+                'name' => $j['name'] ?? '',
+            ],
+            Opcode::ScheduleFill => [
+                'from_ms' => U64::parse($j['from_ms'] ?? '0'),
+                'to_ms' => U64::parse($j['to_ms'] ?? '0'),
+                'dry_run' => $j['dry_run'] ?? 0,
                 'topic' => $j['topic'] ?? '',
                 'name' => $j['name'] ?? '',
             ],
@@ -381,6 +407,10 @@ final class FrameJson
             Opcode::BackupData => [
                 'data' => base64_decode($j['data'] ?? ''),
             ],
+            Opcode::Instants => [
+                'zone_data' => $j['zone_data'] ?? '',
+                'instants' => array_map(self::localInstantIn(...), $j['instants'] ?? []),
+            ],
             Opcode::ClusterReport => [
                 'node' => U64::parse($j['node'] ?? '0'),
                 'cluster_id' => isset($j['cluster_id']) ? base64_decode($j['cluster_id']) : Codec::NONE,
@@ -428,11 +458,18 @@ final class FrameJson
                 'history' => array_map(self::firingIn(...), $j['history'] ?? []),
             ],
             Opcode::Schedules => [
-                'after' => U64::parse($j['after'] ?? '0'),
                 'schedules' => array_map(self::listedScheduleIn(...), $j['schedules'] ?? []),
+                'cursor' => base64_decode($j['cursor'] ?? ''),
             ],
             Opcode::ScheduleRan => [
                 'job' => U64::parse($j['job'] ?? '0'),
+            ],
+            Opcode::ScheduleFilled => [
+                'next_ms' => U64::parse($j['next_ms'] ?? '0'),
+                'instants' => $j['instants'] ?? 0,
+                'pushed' => $j['pushed'] ?? 0,
+                'kept' => $j['kept'] ?? 0,
+                'refused' => $j['refused'] ?? 0,
             ],
             Opcode::Error => [
                 'code' => $j['code'] ?? 0,
@@ -604,6 +641,25 @@ final class FrameJson
                 'offset' => U64::toString($f['offset']),
                 'bytes' => $f['bytes'],
             ],
+            Opcode::SchedulePreview => [
+                'origin_ms' => U64::toString($f['origin_ms']),
+                'start_ms' => U64::toString($f['start_ms']),
+                'end_ms' => U64::toString($f['end_ms']),
+                'count' => U64::toString($f['count']),
+                'window_ms' => U64::toString($f['window_ms']),
+                'missed_max' => $f['missed_max'],
+                'jitter_ms' => $f['jitter_ms'],
+                'failures_max' => $f['failures_max'],
+                'dst' => $f['dst'],
+                'missed' => $f['missed'],
+                'overlap' => $f['overlap'],
+                'when' => $f['when'],
+                'zone' => $f['zone'],
+                'key' => $f['key'],
+                'note' => $f['note'],
+                'from_ms' => U64::toString($f['from_ms']),
+                'instants_max' => $f['instants_max'],
+            ],
             Opcode::ClusterAdd => [
                 'address' => $f['address'],
             ],
@@ -661,12 +717,12 @@ final class FrameJson
                 'name' => $f['name'],
             ],
             Opcode::ScheduleList => [
-                'after' => U64::toString($f['after']),
                 'schedules_max' => $f['schedules_max'],
                 'next_before_ms' => U64::toString($f['next_before_ms']),
                 'paused' => $f['paused'],
                 'topic' => $f['topic'],
                 'prefix' => $f['prefix'],
+                'cursor' => base64_encode($f['cursor']),
             ],
             Opcode::ScheduleDelete => [
                 'topic' => $f['topic'],
@@ -682,6 +738,13 @@ final class FrameJson
                 'name' => $f['name'],
             ],
             Opcode::ScheduleRun => [
+                'topic' => $f['topic'],
+                'name' => $f['name'],
+            ],
+            Opcode::ScheduleFill => [
+                'from_ms' => U64::toString($f['from_ms']),
+                'to_ms' => U64::toString($f['to_ms']),
+                'dry_run' => $f['dry_run'],
                 'topic' => $f['topic'],
                 'name' => $f['name'],
             ],
@@ -806,6 +869,10 @@ final class FrameJson
             Opcode::BackupData => [
                 'data' => base64_encode($f['data']),
             ],
+            Opcode::Instants => [
+                'zone_data' => $f['zone_data'],
+                'instants' => array_map(self::localInstantOut(...), $f['instants']),
+            ],
             Opcode::ClusterReport => [
                 'node' => U64::toString($f['node']),
                 'cluster_id' => base64_encode($f['cluster_id']),
@@ -853,11 +920,18 @@ final class FrameJson
                 'history' => array_map(self::firingOut(...), $f['history']),
             ],
             Opcode::Schedules => [
-                'after' => U64::toString($f['after']),
                 'schedules' => array_map(self::listedScheduleOut(...), $f['schedules']),
+                'cursor' => base64_encode($f['cursor']),
             ],
             Opcode::ScheduleRan => [
                 'job' => U64::toString($f['job']),
+            ],
+            Opcode::ScheduleFilled => [
+                'next_ms' => U64::toString($f['next_ms']),
+                'instants' => $f['instants'],
+                'pushed' => $f['pushed'],
+                'kept' => $f['kept'],
+                'refused' => $f['refused'],
             ],
             Opcode::Error => [
                 'code' => $f['code'],
@@ -1442,6 +1516,22 @@ final class FrameJson
             'at_ms' => U64::toString($f['at_ms']),
             'job' => U64::toString($f['job']),
             'fired' => $f['fired'],
+        ];
+    }
+
+    private static function localInstantIn(array $j): array
+    {
+        return [
+            'instant_ms' => U64::parse($j['instant_ms'] ?? '0'),
+            'local' => $j['local'] ?? '',
+        ];
+    }
+
+    private static function localInstantOut(array $f): array
+    {
+        return [
+            'instant_ms' => U64::toString($f['instant_ms']),
+            'local' => $f['local'],
         ];
     }
 

@@ -6,6 +6,7 @@ namespace Adjourn\Harness;
 
 use Adjourn\Firing;
 use Adjourn\ListedSchedule;
+use Adjourn\LocalInstant;
 use Adjourn\Missed;
 use Adjourn\Overlap;
 use Adjourn\ScheduleRules;
@@ -54,7 +55,7 @@ trait ScheduleCommands
         }
 
         return ['schedules' => array_map(
-            static fn (ListedSchedule $one): array => ['name' => $one->name] + self::schedule($one->state, $one->rules),
+            static fn (ListedSchedule $one): array => ['topic' => $one->topic, 'name' => $one->name] + self::schedule($one->state, $one->rules),
             iterator_to_array($this->client($c)->schedules(...$found), false),
         )];
     }
@@ -83,6 +84,30 @@ trait ScheduleCommands
     private function do_schedule_run(array $c): array
     {
         return ['job' => U64::toString($this->client($c)->runSchedule($c['topic'], $c['name']))];
+    }
+
+    private function do_schedule_fill(array $c): array
+    {
+        [$from, $to] = [Time::at(U64::parse($c['from_ms'])), Time::at(U64::parse($c['to_ms']))];
+        $part = $this->client($c)->fillSchedule($c['topic'], $c['name'], $from, $to, $c['dry_run'] ?? false);
+
+        return [
+            'instants' => $part->instants, 'pushed' => $part->pushed, 'kept' => $part->kept, 'refused' => $part->refused,
+            'next_ms' => U64::toString($part->next === null ? 0 : Time::ms($part->next)),
+        ];
+    }
+
+    private function do_schedule_preview(array $c): array
+    {
+        $asked = array_intersect_key($c, ['count' => true]);
+        if (isset($c['from_ms'])) {
+            $asked['from'] = Time::at(U64::parse($c['from_ms']));
+        }
+        $preview = $this->client($c)->previewSchedule(new ScheduleRules(...array_intersect_key($c, ['when' => true, 'zone' => true])), ...$asked);
+
+        return ['instants' => array_map(static fn (LocalInstant $one): array => [
+            'instant_ms' => U64::toString($one->instantMs), 'local' => $one->local,
+        ], $preview->instants)];
     }
 
     private static function schedule(ScheduleState $state, ScheduleRules $rules): array

@@ -81,8 +81,10 @@ from adjourn.protocol.requests import (
     Resume,
     RunNow,
     ScheduleDelete,
+    ScheduleFill,
     ScheduleList,
     SchedulePause,
+    SchedulePreview,
     ScheduleResume,
     ScheduleRules,
     ScheduleRun,
@@ -117,12 +119,14 @@ from adjourn.protocol.responses import (
     GoingAway,
     GroupState,
     Groups,
+    Instants,
     Job,
     JobReport,
     Jobs,
     Kicked,
     Leased,
     ListedSchedule,
+    LocalInstant,
     Member,
     MemberReport,
     Pong,
@@ -134,6 +138,7 @@ from adjourn.protocol.responses import (
     Reserved,
     Response,
     Schedule,
+    ScheduleFilled,
     ScheduleRan,
     ScheduleState,
     Scheduled,
@@ -1039,6 +1044,19 @@ def _firing_of(found: Json) -> Firing:
     return Firing(instant_ms, last_ms, instants, at_ms, job, FIRING_OUTCOMES.get(fired, fired))
 
 
+def _local_instant_json(one: LocalInstant) -> Json:
+    return {
+        "instant_ms": str(one.instant_ms),
+        "local": one.local,
+    }
+
+
+def _local_instant_of(found: Json) -> LocalInstant:
+    instant_ms = int(found.get("instant_ms", 0))
+    local = found.get("local", "")
+    return LocalInstant(instant_ms, local)
+
+
 def _listed_schedule_json(one: ListedSchedule) -> Json:
     return {
         "schedule": str(one.state.schedule),
@@ -1672,6 +1690,66 @@ def _backup_end_of(found: Json) -> BackupEnd:
     return BackupEnd()
 
 
+def _schedule_preview_json(one: SchedulePreview) -> Json:
+    return {
+        "origin_ms": str(one.rules.origin_ms),
+        "start_ms": str(one.rules.start_ms),
+        "end_ms": str(one.rules.end_ms),
+        "count": str(one.rules.count),
+        "window_ms": str(one.rules.window_ms),
+        "missed_max": one.rules.missed_max,
+        "jitter_ms": one.rules.jitter_ms,
+        "failures_max": one.rules.failures_max,
+        "dst": one.rules.dst,
+        "missed": one.rules.missed,
+        "overlap": one.rules.overlap,
+        "when": one.rules.when,
+        "zone": one.rules.zone,
+        "key": one.rules.key or "",
+        "note": one.rules.note,
+        "from_ms": str(one.from_ms),
+        "instants_max": one.instants_max,
+    }
+
+
+def _schedule_preview_of(found: Json) -> SchedulePreview:
+    origin_ms = int(found.get("origin_ms", 0))
+    start_ms = int(found.get("start_ms", 0))
+    end_ms = int(found.get("end_ms", 0))
+    count = int(found.get("count", 0))
+    window_ms = int(found.get("window_ms", 0))
+    missed_max = int(found.get("missed_max", 0))
+    jitter_ms = int(found.get("jitter_ms", 0))
+    failures_max = int(found.get("failures_max", 0))
+    dst = int(found.get("dst", 0))
+    missed = int(found.get("missed", 0))
+    overlap = int(found.get("overlap", 0))
+    when = found.get("when", "")
+    zone = found.get("zone", "")
+    key = found.get("key", "")
+    note = found.get("note", "")
+    from_ms = int(found.get("from_ms", 0))
+    instants_max = int(found.get("instants_max", 0))
+    rules = ScheduleRules(
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        Dst(dst),
+        Missed(missed),
+        Overlap(overlap),
+        when,
+        zone,
+        key or None,
+        note,
+    )
+    return SchedulePreview(rules, from_ms, instants_max)
+
+
 def _cluster_status_json(one: ClusterStatus) -> Json:
     return {}
 
@@ -1857,23 +1935,23 @@ def _schedule_show_of(found: Json) -> ScheduleShow:
 
 def _schedule_list_json(one: ScheduleList) -> Json:
     return {
-        "after": str(one.after),
         "schedules_max": one.schedules_max,
         "next_before_ms": str(one.next_before_ms),
         "paused": one.paused,
         "topic": one.topic,
         "prefix": one.prefix,
+        "cursor": b64(one.cursor),
     }
 
 
 def _schedule_list_of(found: Json) -> ScheduleList:
-    after = int(found.get("after", 0))
     schedules_max = int(found.get("schedules_max", 0))
     next_before_ms = int(found.get("next_before_ms", 0))
     paused = int(found.get("paused", 0))
     topic = found.get("topic", "")
     prefix = found.get("prefix", "")
-    return ScheduleList(after, schedules_max, next_before_ms, WhichPaused(paused), topic, prefix)
+    cursor = raw(found.get("cursor", ""))
+    return ScheduleList(schedules_max, next_before_ms, WhichPaused(paused), topic, prefix, cursor)
 
 
 def _schedule_delete_json(one: ScheduleDelete) -> Json:
@@ -1928,6 +2006,25 @@ def _schedule_run_of(found: Json) -> ScheduleRun:
     topic = found.get("topic", "")
     name = found.get("name", "")
     return ScheduleRun(topic, name)
+
+
+def _schedule_fill_json(one: ScheduleFill) -> Json:
+    return {
+        "from_ms": str(one.from_ms),
+        "to_ms": str(one.to_ms),
+        "dry_run": one.dry_run,
+        "topic": one.topic,
+        "name": one.name,
+    }
+
+
+def _schedule_fill_of(found: Json) -> ScheduleFill:
+    from_ms = int(found.get("from_ms", 0))
+    to_ms = int(found.get("to_ms", 0))
+    dry_run = int(found.get("dry_run", 0))
+    topic = found.get("topic", "")
+    name = found.get("name", "")
+    return ScheduleFill(from_ms, to_ms, dry_run, topic, name)
 
 
 def _welcome_json(one: Welcome) -> Json:
@@ -2331,6 +2428,19 @@ def _backup_data_of(found: Json) -> BackupData:
     return BackupData(data_)
 
 
+def _instants_json(one: Instants) -> Json:
+    return {
+        "zone_data": one.zone_data,
+        "instants": [_local_instant_json(item) for item in one.instants],
+    }
+
+
+def _instants_of(found: Json) -> Instants:
+    zone_data = found.get("zone_data", "")
+    instants = tuple(_local_instant_of(instant) for instant in found.get("instants", ()))
+    return Instants(zone_data, instants)
+
+
 def _cluster_report_json(one: ClusterReport) -> Json:
     return {
         "node": str(one.node),
@@ -2468,15 +2578,15 @@ def _schedule_of(found: Json) -> Schedule:
 
 def _schedules_json(one: Schedules) -> Json:
     return {
-        "after": str(one.after),
         "schedules": [_listed_schedule_json(item) for item in one.schedules],
+        "cursor": b64(one.cursor),
     }
 
 
 def _schedules_of(found: Json) -> Schedules:
-    after = int(found.get("after", 0))
     schedules = tuple(_listed_schedule_of(schedule) for schedule in found.get("schedules", ()))
-    return Schedules(after, schedules)
+    cursor = raw(found.get("cursor", ""))
+    return Schedules(schedules, cursor)
 
 
 def _schedule_ran_json(one: ScheduleRan) -> Json:
@@ -2488,6 +2598,25 @@ def _schedule_ran_json(one: ScheduleRan) -> Json:
 def _schedule_ran_of(found: Json) -> ScheduleRan:
     job = int(found.get("job", 0))
     return ScheduleRan(job)
+
+
+def _schedule_filled_json(one: ScheduleFilled) -> Json:
+    return {
+        "next_ms": str(one.next_ms),
+        "instants": one.instants,
+        "pushed": one.pushed,
+        "kept": one.kept,
+        "refused": one.refused,
+    }
+
+
+def _schedule_filled_of(found: Json) -> ScheduleFilled:
+    next_ms = int(found.get("next_ms", 0))
+    instants = int(found.get("instants", 0))
+    pushed = int(found.get("pushed", 0))
+    kept = int(found.get("kept", 0))
+    refused = int(found.get("refused", 0))
+    return ScheduleFilled(next_ms, instants, pushed, kept, refused)
 
 
 def _error_json(one: Error) -> Json:
@@ -2557,6 +2686,7 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "BACKUP_BEGIN": _backup_begin_json,
     "BACKUP_READ": _backup_read_json,
     "BACKUP_END": _backup_end_json,
+    "SCHEDULE_PREVIEW": _schedule_preview_json,
     "CLUSTER_STATUS": _cluster_status_json,
     "CLUSTER_ADD": _cluster_add_json,
     "CLUSTER_REMOVE": _cluster_remove_json,
@@ -2572,6 +2702,7 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "SCHEDULE_PAUSE": _schedule_pause_json,
     "SCHEDULE_RESUME": _schedule_resume_json,
     "SCHEDULE_RUN": _schedule_run_json,
+    "SCHEDULE_FILL": _schedule_fill_json,
     "WELCOME": _welcome_json,
     "PONG": _pong_json,
     "DONE": _done_json,
@@ -2594,6 +2725,7 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "TOPIC_SETTINGS": _topic_settings_json,
     "BACKUP_READY": _backup_ready_json,
     "BACKUP_DATA": _backup_data_json,
+    "INSTANTS": _instants_json,
     "CLUSTER_REPORT": _cluster_report_json,
     "GROUPS": _groups_json,
     "REASONS": _reasons_json,
@@ -2601,6 +2733,7 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "SCHEDULE": _schedule_json,
     "SCHEDULES": _schedules_json,
     "SCHEDULE_RAN": _schedule_ran_json,
+    "SCHEDULE_FILLED": _schedule_filled_json,
     "ERROR": _error_json,
 }
 
@@ -2644,6 +2777,7 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "BACKUP_BEGIN": _backup_begin_of,
     "BACKUP_READ": _backup_read_of,
     "BACKUP_END": _backup_end_of,
+    "SCHEDULE_PREVIEW": _schedule_preview_of,
     "CLUSTER_STATUS": _cluster_status_of,
     "CLUSTER_ADD": _cluster_add_of,
     "CLUSTER_REMOVE": _cluster_remove_of,
@@ -2659,6 +2793,7 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "SCHEDULE_PAUSE": _schedule_pause_of,
     "SCHEDULE_RESUME": _schedule_resume_of,
     "SCHEDULE_RUN": _schedule_run_of,
+    "SCHEDULE_FILL": _schedule_fill_of,
     "WELCOME": _welcome_of,
     "PONG": _pong_of,
     "DONE": _done_of,
@@ -2681,6 +2816,7 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "TOPIC_SETTINGS": _topic_settings_of,
     "BACKUP_READY": _backup_ready_of,
     "BACKUP_DATA": _backup_data_of,
+    "INSTANTS": _instants_of,
     "CLUSTER_REPORT": _cluster_report_of,
     "GROUPS": _groups_of,
     "REASONS": _reasons_of,
@@ -2688,5 +2824,6 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "SCHEDULE": _schedule_of,
     "SCHEDULES": _schedules_of,
     "SCHEDULE_RAN": _schedule_ran_of,
+    "SCHEDULE_FILLED": _schedule_filled_of,
     "ERROR": _error_of,
 }

@@ -11,6 +11,7 @@ from typing import Any
 import adjourn
 from adjourn import BulkChange, GroupState, Job, ListedSchedule, Missed, Overlap, PausedReason, Queue, Reason, Schedule, UsageError
 from adjourn.conditions import Where
+from adjourn.times import to_epoch_ms
 from harness import frames
 from harness.frames import Json, b64
 
@@ -133,8 +134,8 @@ class Operating:
         conditions: dict[str, Any] = {name: command[name] for name in ("prefix", "paused") if name in command}
         if "next_before_ms" in command:
             conditions["next_before"] = _moment(command["next_before_ms"])
-        found = self._clients[command["client"]].schedules(command["topic"], **conditions)
-        return {"schedules": [{"name": one.name, **_shown_schedule(one)} async for one in found]}
+        found = self._clients[command["client"]].schedules(command.get("topic"), **conditions)
+        return {"schedules": [{"topic": one.topic, "name": one.name, **_shown_schedule(one)} async for one in found]}
 
     async def do_schedule_pause(self, command: Json) -> Json:
         await self._clients[command["client"]].schedule_pause(**_schedule_ref(command), note=command.get("note", ""))
@@ -150,6 +151,22 @@ class Operating:
 
     async def do_schedule_run(self, command: Json) -> Json:
         return {"job": str(await self._clients[command["client"]].schedule_run(**_schedule_ref(command)))}
+
+    async def do_schedule_fill(self, command: Json) -> Json:
+        start, end = _moment(command["from_ms"]), _moment(command["to_ms"])
+        dry_run = command.get("dry_run", False)
+        part = await self._clients[command["client"]].schedule_fill(**_schedule_ref(command), start=start, end=end, dry_run=dry_run)
+        next_ms = 0 if part.next is None else to_epoch_ms(part.next, "next")
+        return {"instants": part.instants, "pushed": part.pushed, "kept": part.kept, "refused": part.refused, "next_ms": str(next_ms)}
+
+    async def do_schedule_preview(self, command: Json) -> Json:
+        options: dict[str, Any] = {"zone": command["zone"]} if "zone" in command else {}
+        if "from_ms" in command:
+            options["after"] = _moment(command["from_ms"])
+        if "count" in command:
+            options["instants_max"] = command["count"]
+        found = await self._clients[command["client"]].schedule_preview(command["when"], **options)
+        return {"instants": [{"instant_ms": str(one.instant_ms), "local": one.local} for one in found.instants]}
 
     async def do_group_set(self, command: Json) -> Json:
         options: dict[str, Any] = {name: command[name] for name in ("weight", "paused") if name in command}

@@ -68,8 +68,10 @@ from adjourn.protocol.requests import (
     Resume,
     RunNow,
     ScheduleDelete,
+    ScheduleFill,
     ScheduleList,
     SchedulePause,
+    SchedulePreview,
     ScheduleResume,
     ScheduleRules,
     ScheduleRun,
@@ -102,12 +104,14 @@ from adjourn.protocol.responses import (
     GoingAway,
     GroupState,
     Groups,
+    Instants,
     Job,
     JobReport,
     Jobs,
     Kicked,
     Leased,
     ListedSchedule,
+    LocalInstant,
     Member,
     MemberReport,
     Pong,
@@ -118,6 +122,7 @@ from adjourn.protocol.responses import (
     Reserved,
     Response,
     Schedule,
+    ScheduleFilled,
     ScheduleRan,
     Scheduled,
     Schedules,
@@ -193,6 +198,7 @@ _LEASES = struct.Struct("<QI")
 _LIST = struct.Struct("<IBBH")
 _LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQBH")
 _LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBBH")
+_LOCAL_INSTANT = struct.Struct("<QB")
 _MEMBER = struct.Struct("<QBB")
 _NEW_JOB = struct.Struct("<QIIBBHHI")
 _NODE = struct.Struct("<QBBQQqQBB")
@@ -205,9 +211,12 @@ _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QI")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULED = struct.Struct("<QIQ")
-_SCHEDULES = struct.Struct("<QHI")
 _SCHEDULE_2 = struct.Struct("<IIHI")
-_SCHEDULE_LIST = struct.Struct("<QIQBB")
+_SCHEDULE_FILL = struct.Struct("<QQBB")
+_SCHEDULE_FILLED = struct.Struct("<QIIII")
+_SCHEDULE_LIST = struct.Struct("<IQBB")
+_SCHEDULE_PREVIEW = struct.Struct("<QQQQQIIIBBBHBHH")
+_SCHEDULE_PREVIEW_2 = struct.Struct("<QI")
 _SCHEDULE_SET = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULE_SET_2 = struct.Struct("<IIHI")
 _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
@@ -606,6 +615,52 @@ def _read_backup_end(data: bytes) -> BackupEnd:
     return BackupEnd()
 
 
+def _read_schedule_preview(data: bytes) -> SchedulePreview:
+    (
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        dst,
+        missed,
+        overlap,
+        when_length,
+        zone_length,
+        key_length,
+        note_length,
+    ) = _SCHEDULE_PREVIEW.unpack_from(data)
+    when, at = text_at(data, 62, when_length)
+    zone, at = text_at(data, at, zone_length)
+    key, at = text_at(data, at, key_length)
+    note, at = text_at(data, at, note_length)
+    from_ms, instants_max = _SCHEDULE_PREVIEW_2.unpack_from(data, at)
+    check_range("missed_max", missed_max, 0, 1_000)
+    check_range("jitter_ms", jitter_ms, 0, 86_400_000)
+    check_range("instants_max", instants_max, 1, 1_000)
+    rules = ScheduleRules(
+        origin_ms,
+        start_ms,
+        end_ms,
+        count,
+        window_ms,
+        missed_max,
+        jitter_ms,
+        failures_max,
+        Dst(dst),
+        Missed(missed),
+        Overlap(overlap),
+        when,
+        zone,
+        key or None,
+        note,
+    )
+    return SchedulePreview(rules, from_ms, instants_max)
+
+
 def _read_cluster_status(data: bytes) -> ClusterStatus:
     return ClusterStatus()
 
@@ -736,14 +791,17 @@ def _read_schedule_show(data: bytes) -> ScheduleShow:
 
 
 def _read_schedule_list(data: bytes) -> ScheduleList:
-    after, schedules_max, next_before_ms, paused, topic_length = _SCHEDULE_LIST.unpack_from(data)
-    topic, at = text_at(data, 22, topic_length)
+    schedules_max, next_before_ms, paused, topic_length = _SCHEDULE_LIST.unpack_from(data)
+    topic, at = text_at(data, 14, topic_length)
     (prefix_length,) = U8.unpack_from(data, at)
     at += 1
-    prefix, _ = text_at(data, at, prefix_length)
+    prefix, at = text_at(data, at, prefix_length)
+    (cursor_length,) = U16.unpack_from(data, at)
+    at += 2
+    cursor, _ = bytes_at(data, at, cursor_length)
     check_range("schedules_max", schedules_max, 1, 256)
-    check_topic(topic)
-    return ScheduleList(after, schedules_max, next_before_ms, WhichPaused(paused), topic, prefix)
+    check_topic(topic, may_be_empty=True)
+    return ScheduleList(schedules_max, next_before_ms, WhichPaused(paused), topic, prefix, cursor)
 
 
 def _read_schedule_delete(data: bytes) -> ScheduleDelete:
@@ -785,6 +843,17 @@ def _read_schedule_run(data: bytes) -> ScheduleRun:
     name, _ = text_at(data, at, name_length)
     check_topic(topic)
     return ScheduleRun(topic, name)
+
+
+def _read_schedule_fill(data: bytes) -> ScheduleFill:
+    from_ms, to_ms, dry_run, topic_length = _SCHEDULE_FILL.unpack_from(data)
+    topic, at = text_at(data, 18, topic_length)
+    (name_length,) = U8.unpack_from(data, at)
+    at += 1
+    name, _ = text_at(data, at, name_length)
+    check_range("dry_run", dry_run, 0, 1)
+    check_topic(topic)
+    return ScheduleFill(from_ms, to_ms, dry_run, topic, name)
 
 
 def _write_delivered(one: Delivered, parts: list[bytes]) -> None:
@@ -932,6 +1001,11 @@ def _write_group_state(one: GroupState, parts: list[bytes]) -> None:
 def _write_reason(one: Reason, parts: list[bytes]) -> None:
     text_ = text(one.text)
     parts += (_REASON.pack(one.why, one.since_ms, one.until_ms, one.jobs, len(text_)), text_)
+
+
+def _write_local_instant(one: LocalInstant, parts: list[bytes]) -> None:
+    local = text(one.local)
+    parts += (_LOCAL_INSTANT.pack(one.instant_ms, len(local)), local)
 
 
 def _write_listed_schedule(one: ListedSchedule, parts: list[bytes]) -> None:
@@ -1173,6 +1247,14 @@ def _write_backup_data(one: BackupData, parts: list[bytes]) -> None:
     parts += (U32.pack(len(one.data)), one.data)
 
 
+def _write_instants(one: Instants, parts: list[bytes]) -> None:
+    zone_data = text(one.zone_data)
+    parts += (U8.pack(len(zone_data)), zone_data)
+    parts.append(LIST_HEAD.pack(9, len(one.instants)))
+    for instant in one.instants:
+        _write_local_instant(instant, parts)
+
+
 def _write_cluster_report(one: ClusterReport, parts: list[bytes]) -> None:
     parts.append(
         _CLUSTER_REPORT.pack(
@@ -1259,13 +1341,18 @@ def _write_schedule(one: Schedule, parts: list[bytes]) -> None:
 
 
 def _write_schedules(one: Schedules, parts: list[bytes]) -> None:
-    parts.append(_SCHEDULES.pack(one.after, 104, len(one.schedules)))
+    parts.append(LIST_HEAD.pack(104, len(one.schedules)))
     for schedule in one.schedules:
         _write_listed_schedule(schedule, parts)
+    parts += (U16.pack(len(one.cursor)), one.cursor)
 
 
 def _write_schedule_ran(one: ScheduleRan, parts: list[bytes]) -> None:
     parts.append(U64.pack(one.job))
+
+
+def _write_schedule_filled(one: ScheduleFilled, parts: list[bytes]) -> None:
+    parts.append(_SCHEDULE_FILLED.pack(one.next_ms, one.instants, one.pushed, one.kept, one.refused))
 
 
 def _write_error(one: Error, parts: list[bytes]) -> None:
@@ -1314,6 +1401,7 @@ REQUEST_READERS: dict[int, Callable[[bytes], Request]] = {
     0x60: _read_backup_begin,
     0x61: _read_backup_read,
     0x62: _read_backup_end,
+    0x6F: _read_schedule_preview,
     0x70: _read_cluster_status,
     0x71: _read_cluster_add,
     0x72: _read_cluster_remove,
@@ -1329,6 +1417,7 @@ REQUEST_READERS: dict[int, Callable[[bytes], Request]] = {
     0x7C: _read_schedule_pause,
     0x7D: _read_schedule_resume,
     0x7E: _read_schedule_run,
+    0x7F: _read_schedule_fill,
 }
 RESPONSE_WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x81: _write_welcome,
@@ -1353,6 +1442,7 @@ RESPONSE_WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0xD3: _write_topic_settings,
     0xE0: _write_backup_ready,
     0xE1: _write_backup_data,
+    0xEF: _write_instants,
     0xF0: _write_cluster_report,
     0xF5: _write_groups,
     0xF6: _write_reasons,
@@ -1360,6 +1450,7 @@ RESPONSE_WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0xF9: _write_schedule,
     0xFA: _write_schedules,
     0xFB: _write_schedule_ran,
+    0xFC: _write_schedule_filled,
     0xFF: _write_error,
 }
 

@@ -108,6 +108,7 @@ def test_the_policies_groups_and_schedules_of_the_readme(server: Node, option: s
     program = "\n".join(
         [
             "import asyncio, adjourn",
+            "from datetime import datetime, timezone",
             "from adjourn import UNSET, Missed, NewJob, Overlap, States, TopicPolicy",
             "async def main():",
             f"    async with adjourn.connect('{server.url}') as q:",

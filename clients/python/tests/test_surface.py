@@ -56,7 +56,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "group": {"group": "ann"},
 }
 """The arguments of a list that make each condition."""
-LONG_LISTS = {"CONNECTIONS.after", "GROUP_LIST.after", "LEASES.after", "SCHEDULE_LIST.after"}
+LONG_LISTS = {"CONNECTIONS.after", "GROUP_LIST.after", "LEASES.after", "SCHEDULE_LIST.cursor"}
 """Fields that are sent only for the second page, of 256 connections or schedules, 1,000 groups, or 1,024 leases."""
 RULES: dict[str, Any] = {
     "zone": "Europe/Berlin",
@@ -131,6 +131,8 @@ async def _use(q: Queue, topic: str) -> None:
     await call(q.schedule_set(scheduled, "often", "@every 90s", b"x", if_version=5))
     await first(q.schedules(scheduled, prefix="o", paused=False, next_before=NOW))
     await call(q.schedule_pause(scheduled, "often", note="for now"))
+    await call(q.schedule_fill(scheduled, "often", NOW, NOW, dry_run=True))
+    await call(q.schedule_preview("@every 90s", after=NOW))
     for name in ("show", "resume", "run", "delete"):
         await call(getattr(q, f"schedule_{name}")(scheduled, "often"))
     await q.topics()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import adjourn
 from adjourn import BulkChange, IfExists, LeaseRef, NewJob, TopicPolicy
 
+NOW = datetime(2024, 1, 1, tzinfo=timezone.utc)
 WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (lambda q: q.push(17, "x"), "17 is no text"),
     (lambda q: q.push("t", "x", key=17), "a key is a text"),
@@ -71,6 +73,16 @@ WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (lambda q: anext(aiter(q.groups("t", prefix=5))), "GROUP_LIST cannot be written"),
     (lambda q: q.topic_why("t", ""), "a group has 1 to 255 bytes"),
     (lambda q: q.why(topic="t"), "by its id, or by topic and key"),
+    (lambda q: anext(aiter(q.schedules(""))), "leave it out to list the schedules of all topics"),
+    (lambda q: anext(aiter(q.schedules(5))), "SCHEDULE_LIST cannot be written"),
+    (lambda q: q.schedule_fill("t", "n", datetime(2024, 1, 1), NOW), "start is a datetime without a time zone"),
+    (lambda q: q.schedule_fill("t", "n", NOW, 5), "end is a datetime with a time zone"),
+    (lambda q: q.schedule_fill("t", "n", NOW, NOW, dry_run=1), "dry_run is True or False, not 1"),
+    (lambda q: q.schedule_preview(5), "a schedule fires by a text"),
+    (lambda q: q.schedule_preview("@daily", often=True), "a schedule has no rule often"),
+    (lambda q: q.schedule_preview("@daily", instants_max=0), "instants_max is 1 to 1000, not 0"),
+    (lambda q: q.schedule_preview("@daily", instants_max=1_001), "instants_max is 1 to 1000, not 1001"),
+    (lambda q: q.schedule_preview("@daily", after="now"), "after is a datetime with a time zone"),
     (lambda q: q.disconnect("x"), "DISCONNECT cannot be written"),
     (lambda q: adjourn.Worker(q, "t", handler=None), "a handler is a function"),
     (lambda q: adjourn.Worker(q, "t", handler=print, prefetch=-1), "prefetch is a whole number from 0 on, not -1"),

@@ -16,12 +16,14 @@ import {
   dueOf,
   editOf,
   errorJson,
+  fillTimeOf,
   filterOf,
   groupJson,
   milliseconds,
   newJob,
   policyJson,
   policyOf,
+  previewOf,
   reasonJson,
   scheduleJson,
   scheduleOf,
@@ -260,7 +262,7 @@ const commands = {
 
   async schedule_list(command) {
     const schedules = [];
-    for await (const one of client(command).schedules(command.topic, schedulesOf(command))) schedules.push(scheduleJson(one));
+    for await (const one of client(command).schedules(command.topic, schedulesOf(command))) schedules.push({ topic: one.topic, ...scheduleJson(one) });
     return { schedules };
   },
 
@@ -268,6 +270,16 @@ const commands = {
   schedule_resume: (command) => done(client(command).resumeSchedule(command.topic, command.name)),
   schedule_delete: (command) => done(client(command).deleteSchedule(command.topic, command.name)),
   schedule_run: async (command) => ({ job: String(await client(command).runSchedule(command.topic, command.name)) }),
+
+  async schedule_fill(command) {
+    const { next, ...counts } = await client(command).fillSchedule(command.topic, command.name, fillTimeOf(command));
+    return { ...counts, next_ms: timeJson(next) };
+  },
+
+  async schedule_preview(command) {
+    const { instants } = await client(command).previewSchedule(scheduleOf(command), previewOf(command));
+    return { instants: instants.map(({ instant, local }) => ({ instant_ms: timeJson(instant), local })) };
+  },
 
   group_set: (command) => done(client(command).setGroup(command.topic, command.group, defined({ weight: command.weight, paused: command.paused }))),
 

@@ -262,6 +262,7 @@ const FIRING = object([
   ['job', 'job', WIDE],
   ['fired', 'fired', NUMBER],
 ]);
+const LOCAL_INSTANT = object([['instant_ms', 'instantMs', WIDE], ['local', 'local', TEXT]]);
 const LISTED_SCHEDULE = object([
   ['schedule', 'schedule', WIDE],
   ['next_ms', 'nextMs', WIDE],
@@ -392,6 +393,25 @@ export const REQUESTS = {
   BACKUP_BEGIN: fields([]),
   BACKUP_READ: fields([['offset', 'offset', WIDE], ['bytes', 'bytes', NUMBER]]),
   BACKUP_END: fields([]),
+  SCHEDULE_PREVIEW: fields([
+    ['origin_ms', 'originMs', WIDE],
+    ['start_ms', 'startMs', WIDE],
+    ['end_ms', 'endMs', WIDE],
+    ['count', 'count', WIDE],
+    ['window_ms', 'windowMs', WIDE],
+    ['missed_max', 'missedMax', NUMBER],
+    ['jitter_ms', 'jitterMs', NUMBER],
+    ['failures_max', 'failuresMax', NUMBER],
+    ['dst', 'dst', NUMBER],
+    ['missed', 'missed', NUMBER],
+    ['overlap', 'overlap', NUMBER],
+    ['when', 'when', TEXT],
+    ['zone', 'zone', TEXT],
+    ['key', 'key', TEXT],
+    ['note', 'note', TEXT],
+    ['from_ms', 'fromMs', WIDE],
+    ['instants_max', 'instantsMax', NUMBER],
+  ]),
   CLUSTER_STATUS: fields([]),
   CLUSTER_ADD: fields([['address', 'address', TEXT]]),
   CLUSTER_REMOVE: fields([['node', 'node', WIDE]]),
@@ -436,17 +456,24 @@ export const REQUESTS = {
   ]),
   SCHEDULE_SHOW: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
   SCHEDULE_LIST: fields([
-    ['after', 'after', WIDE],
     ['schedules_max', 'schedulesMax', NUMBER],
     ['next_before_ms', 'nextBeforeMs', WIDE],
     ['paused', 'paused', NUMBER],
     ['topic', 'topic', TEXT],
     ['prefix', 'prefix', TEXT],
+    ['cursor', 'cursor', BYTES],
   ]),
   SCHEDULE_DELETE: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
   SCHEDULE_PAUSE: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT], ['note', 'note', TEXT]]),
   SCHEDULE_RESUME: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
   SCHEDULE_RUN: fields([['topic', 'topic', TEXT], ['name', 'name', TEXT]]),
+  SCHEDULE_FILL: fields([
+    ['from_ms', 'fromMs', WIDE],
+    ['to_ms', 'toMs', WIDE],
+    ['dry_run', 'dryRun', NUMBER],
+    ['topic', 'topic', TEXT],
+    ['name', 'name', TEXT],
+  ]),
 };
 
 export const RESPONSES = {
@@ -537,6 +564,7 @@ export const RESPONSES = {
     ['bytes', 'bytes', WIDE],
   ]),
   BACKUP_DATA: fields([['data', 'data', BYTES]]),
+  INSTANTS: fields([['zone_data', 'zoneData', TEXT], ['instants', 'instants', list(LOCAL_INSTANT)]]),
   CLUSTER_REPORT: fields([
     ['node', 'node', WIDE],
     ['cluster_id', 'clusterId', ID],
@@ -574,8 +602,15 @@ export const RESPONSES = {
     ['body', 'body', BYTES],
     ['history', 'history', list(FIRING)],
   ]),
-  SCHEDULES: fields([['after', 'after', WIDE], ['schedules', 'schedules', list(LISTED_SCHEDULE)]]),
+  SCHEDULES: fields([['schedules', 'schedules', list(LISTED_SCHEDULE)], ['cursor', 'cursor', BYTES]]),
   SCHEDULE_RAN: fields([['job', 'job', WIDE]]),
+  SCHEDULE_FILLED: fields([
+    ['next_ms', 'nextMs', WIDE],
+    ['instants', 'instants', NUMBER],
+    ['pushed', 'pushed', NUMBER],
+    ['kept', 'kept', NUMBER],
+    ['refused', 'refused', NUMBER],
+  ]),
   ERROR: fields([
     ['code', 'code', NUMBER],
     ['marks', 'marks', NUMBER],

@@ -157,6 +157,16 @@ export function schedulesOf({ prefix, paused, next_before_ms: nextBeforeMs }) {
   return defined({ prefix, paused, nextBefore: nextBeforeMs === undefined ? undefined : BigInt(nextBeforeMs) });
 }
 
+/** Which time to fill. */
+export function fillTimeOf({ from_ms: fromMs, to_ms: toMs, dry_run: dryRun }) {
+  return defined({ from: BigInt(fromMs), to: BigInt(toMs), dryRun });
+}
+
+/** Which instants to preview. */
+export function previewOf({ from_ms: fromMs, count }) {
+  return defined({ from: fromMs === undefined ? undefined : BigInt(fromMs), count });
+}
+
 export function scheduleJson({ name, version, rules, paused, pauseNote, next }) {
   return { name, version, when: rules.when, paused, pause_note: pauseNote ?? '', next_ms: timeJson(next) };
 }

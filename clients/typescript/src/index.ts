@@ -21,17 +21,22 @@ export type { JobEdit } from './edit.js';
 export type { JobFilter } from './filter.js';
 export type { GroupChange, GroupInfo, GroupsOptions, HoldReason, Why, WhyTopicOptions } from './groups.js';
 export type {
+  FillTime,
+  FilledPart,
   Fired,
   Firing,
   JobTemplate,
   ListedSchedule,
+  LocalInstant,
   PauseScheduleOptions,
+  PreviewOptions,
   Schedule,
   ScheduleDst,
   ScheduleInfo,
   ScheduleMissed,
   ScheduleOverlap,
   SchedulePaused,
+  SchedulePreview,
   ScheduleRules,
   Scheduled,
   SchedulesOptions,

@@ -28,17 +28,26 @@ import type { JobReference, RequestFields, RequestName, ResponseFields, Response
 import { connectionInfo, queueStats, topicCounts, topicSettings, type ConnectionInfo, type QueueStats, type TopicCounts, type TopicSettings } from './reports.js';
 import {
   checkScheduleName,
+  fillFields,
+  filledPart,
   listedSchedule,
   pauseOptions,
+  preview,
+  previewFields,
   scheduleConditions,
   scheduleFields,
   scheduleInfo,
   scheduled,
   setOptions,
+  type FillTime,
+  type FilledPart,
   type ListedSchedule,
   type PauseScheduleOptions,
+  type PreviewOptions,
   type Schedule,
   type ScheduleInfo,
+  type SchedulePreview,
+  type ScheduleRules,
   type Scheduled,
   type SchedulesOptions,
   type SetScheduleOptions,
@@ -363,15 +372,18 @@ export abstract class OperatorCalls {
     return scheduleInfo(topic, name, await this.ask('SCHEDULE_SHOW', named(topic, name), 'SCHEDULE', options));
   }
 
-  /** The schedules of a topic, all or those that `options` say, page by page, in the order in which they were made. */
-  async *schedules(topic: string, options: SchedulesOptions = {}): AsyncGenerator<ListedSchedule, void> {
-    const fields = { ...scheduleConditions(options), schedulesMax: SCHEDULES_LISTED_MAX, topic: checkTopic(topic) };
-    let after = 0n;
+  /**
+   * The schedules of a topic, or, without one, of all topics that the token may read: all, or those that `options` say. They come page by
+   * page, those of a topic in the order in which they were made. To change many at once, list them, and pause, resume or delete each.
+   */
+  async *schedules(topic?: string, options: SchedulesOptions = {}): AsyncGenerator<ListedSchedule, void> {
+    const fields = { ...scheduleConditions(options), schedulesMax: SCHEDULES_LISTED_MAX, topic: topic === undefined ? '' : checkTopic(topic) };
+    let cursor = new Uint8Array(0);
     do {
-      const page = await this.ask('SCHEDULE_LIST', { ...fields, after }, 'SCHEDULES', { signal: options.signal });
+      const page = await this.ask('SCHEDULE_LIST', { ...fields, cursor }, 'SCHEDULES', { signal: options.signal });
+      cursor = page.cursor as typeof cursor;
       for (const one of page.schedules) yield listedSchedule(one);
-      after = page.after;
-    } while (after > 0n);
+    } while (cursor.byteLength > 0);
   }
 
   /** Forgets a schedule. Its jobs stay. Never repeated by itself. */
@@ -396,6 +408,30 @@ export abstract class OperatorCalls {
    */
   async runSchedule(topic: string, name: string, options: CallOptions = {}): Promise<bigint> {
     return (await this.ask('SCHEDULE_RUN', named(topic, name), 'SCHEDULE_RAN', options)).job;
+  }
+
+  /**
+   * Pushes jobs for the instants that a schedule had in a time that has passed: those of one part of it. Go on with the next part:
+   *
+   * ```ts
+   * for (let next: Instant | null = from; next !== null; ) {
+   *   ({ next } = await q.fillSchedule('reports', 'morning', { from: next, to }));
+   * }
+   * ```
+   *
+   * The jobs are due at once. An instant gets none if the topic has a job with its key; a finished job is pushed again. The history of the
+   * schedule does not show these jobs. An `InvalidError` if `to` is ahead, or if the rules give all jobs one key. Never repeated by itself.
+   */
+  async fillSchedule(topic: string, name: string, time: FillTime, options: CallOptions = {}): Promise<FilledPart> {
+    return filledPart(await this.ask('SCHEDULE_FILL', { ...named(topic, name), ...fillFields(time) }, 'SCHEDULE_FILLED', options));
+  }
+
+  /**
+   * When a schedule with these rules would fire: the next instants, and what the clocks of its zone show then. No schedule is set. Without
+   * `origin` and `start`, `@every` counts from `from`, or from now.
+   */
+  async previewSchedule(rules: ScheduleRules, options: PreviewOptions = {}): Promise<SchedulePreview> {
+    return preview(await this.ask('SCHEDULE_PREVIEW', previewFields(rules, options), 'INSTANTS', { signal: options.signal }));
   }
 
   // --- connections -----------------------------------------------------------------------------------------------

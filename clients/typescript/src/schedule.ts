@@ -7,8 +7,19 @@ import { onlyKnown, type Names } from './known.js';
 import { checkKey, newJobValue, type NewJob } from './new-job.js';
 import { utf8Bytes } from './protocol/bytes.js';
 import { DST_NAMES, FIRED_NAMES, MISSED_NAMES, OVERLAP_NAMES, PAUSED, PAUSED_NAMES, SCHEDULE_MARKS, WHICH_PAUSED } from './protocol/choices.js';
-import { PRIORITY_UNSAID, SCHEDULE_JITTER_MS_MAX, SCHEDULE_MISSED_MAX, SCHEDULE_NAME_BYTES_MAX } from './protocol/limits.js';
-import type { Attributes, FiringValue, JobTemplateValue, ListedScheduleValue, ResponseFields, ScheduleListFields, ScheduleRulesValue, ScheduleStateValue } from './protocol/messages.js';
+import { INSTANTS_SHOWN_MAX, PRIORITY_UNSAID, SCHEDULE_JITTER_MS_MAX, SCHEDULE_MISSED_MAX, SCHEDULE_NAME_BYTES_MAX } from './protocol/limits.js';
+import type {
+  Attributes,
+  FiringValue,
+  JobTemplateValue,
+  ListedScheduleValue,
+  ResponseFields,
+  ScheduleFillFields,
+  ScheduleListFields,
+  SchedulePreviewFields,
+  ScheduleRulesValue,
+  ScheduleStateValue,
+} from './protocol/messages.js';
 import { dateOf, durationMs, instantMs, wideDurationMs, type Instant } from './time.js';
 import { wholeNumber, wideNumber } from './whole-number.js';
 
@@ -95,7 +106,7 @@ export interface PauseScheduleOptions extends CallOptions {
   note?: string;
 }
 
-/** Which schedules of a topic: those that meet all conditions that are there. */
+/** Which schedules: those that meet all conditions that are there. */
 export interface SchedulesOptions extends CallOptions {
   /** Their names begin like this. */
   prefix?: string;
@@ -103,6 +114,24 @@ export interface SchedulesOptions extends CallOptions {
   paused?: boolean;
   /** They have a next instant before this time. */
   nextBefore?: Instant;
+}
+
+/** A time that has passed, and whose instants get jobs. */
+export interface FillTime {
+  /** The first time that counts. */
+  readonly from: Instant;
+  /** The last time that counts. It must not be ahead. */
+  readonly to: Instant;
+  /** Pushes nothing, and counts the instants. */
+  readonly dryRun?: boolean;
+}
+
+/** Which instants to preview. */
+export interface PreviewOptions extends CallOptions {
+  /** Only those after this time; by default after now. */
+  from?: Instant;
+  /** At most so many: 5. At most 1,000. */
+  count?: number;
 }
 
 /** A schedule that was set. */
@@ -185,6 +214,35 @@ export interface Firing {
   readonly fired: Fired | Unknown;
 }
 
+/** What became of the instants of a schedule in a part of a time. */
+export interface FilledPart {
+  /** Instants in this part. */
+  readonly instants: number;
+  /** Jobs that were pushed; none with `dryRun`. */
+  readonly pushed: number;
+  /** Instants whose job is in the topic already, by its key. */
+  readonly kept: number;
+  /** Jobs that the topic's policy, or a limit of the queue, does not allow. */
+  readonly refused: number;
+  /** From when the next part goes on; `null` after the last one. */
+  readonly next: Date | null;
+}
+
+/** When a schedule would fire. */
+export interface SchedulePreview {
+  /** The version and the origin of the zone data: `2026f, bundled`. */
+  readonly zoneData: string;
+  /** The next instants, in order: fewer than were asked for if it fires no more. */
+  readonly instants: readonly LocalInstant[];
+}
+
+/** An instant, and what the clocks of its zone show. */
+export interface LocalInstant {
+  readonly instant: Date;
+  /** Date, time, offset and abbreviation in the zone: `2027-03-28 03:00:00 +02:00 CEST`. */
+  readonly local: string;
+}
+
 const RULES: Names<ScheduleRules> = {
   when: true,
   zone: true,
@@ -219,6 +277,9 @@ const TEMPLATE: Names<JobTemplate> = {
 const SET_OPTIONS: Names<SetScheduleOptions> = { ifVersion: true, signal: true };
 const PAUSE_OPTIONS: Names<PauseScheduleOptions> = { note: true, signal: true };
 const SCHEDULES_OPTIONS: Names<SchedulesOptions> = { prefix: true, paused: true, nextBefore: true, signal: true };
+const FILL_TIME: Names<FillTime> = { from: true, to: true, dryRun: true };
+const PREVIEW_OPTIONS: Names<PreviewOptions> = { from: true, count: true, signal: true };
+const PREVIEWED = 5;
 /** The version of a schedule that is not there. */
 const IF_NEW = 0xffff_ffff;
 
@@ -248,6 +309,18 @@ export function scheduleConditions(options: SchedulesOptions): Pick<ScheduleList
     paused: paused === undefined ? WHICH_PAUSED.any : paused ? WHICH_PAUSED.paused : WHICH_PAUSED.active,
     prefix: textOf('prefix', prefix),
   };
+}
+
+export function fillFields(time: FillTime): Pick<ScheduleFillFields, 'fromMs' | 'toMs' | 'dryRun'> {
+  const { from, to, dryRun = false } = onlyKnown('the time to fill', time, FILL_TIME);
+  if (typeof dryRun !== 'boolean') throw new UsageError('dryRun must be true or false');
+  return { fromMs: instantMs('from', from), toMs: instantMs('to', to), dryRun: Number(dryRun) };
+}
+
+/** A `Schedule` has rules, too: its jobs do not matter here. */
+export function previewFields(rules: Schedule, options: PreviewOptions): SchedulePreviewFields {
+  const { from, count = PREVIEWED } = onlyKnown('previewSchedule', options, PREVIEW_OPTIONS);
+  return { ...rulesValue(onlyKnown('a schedule', rules, SCHEDULE)), fromMs: timeOf('from', from), instantsMax: wholeNumber('count', count, INSTANTS_SHOWN_MAX) };
 }
 
 export function scheduleFields(schedule: Schedule): ScheduleRulesValue & JobTemplateValue {
@@ -305,6 +378,14 @@ function choice<T extends string>(name: string, names: readonly T[], value: T | 
 
 export function scheduled({ schedule, version, nextMs }: ResponseFields<'SCHEDULED'>): Scheduled {
   return { id: schedule, version, next: dateOf(nextMs) };
+}
+
+export function filledPart({ nextMs, ...counts }: ResponseFields<'SCHEDULE_FILLED'>): FilledPart {
+  return { ...counts, next: dateOf(nextMs) };
+}
+
+export function preview({ zoneData, instants }: ResponseFields<'INSTANTS'>): SchedulePreview {
+  return { zoneData, instants: instants.map(({ instantMs: instant, local }) => ({ instant: new Date(Number(instant)), local })) };
 }
 
 export function scheduleInfo(topic: string, name: string, { state, pauseNote, history, ...shown }: ResponseFields<'SCHEDULE'>): ScheduleInfo {

@@ -54,6 +54,7 @@ test('every request is sent by a call', async () => {
     ...[q.setGroup('t', 'g', { weight: 1 }), drain(q.groups('t')), q.why(1n), q.whyTopic('t')],
     ...[q.setSchedule('t', 'n', { when: '@daily' }), q.showSchedule('t', 'n'), drain(q.schedules('t')), q.deleteSchedule('t', 'n')],
     ...[q.pauseSchedule('t', 'n', { note: 'why' }), q.resumeSchedule('t', 'n'), q.runSchedule('t', 'n')],
+    ...[q.fillSchedule('t', 'n', { from: 1n, to: 2n }), q.previewSchedule({ when: '@daily' })],
     ...[q.cluster.status(), q.cluster.add('a:1'), q.cluster.remove(1n), q.cluster.transfer(1n)],
   ].map(ignored));
   await q.close();

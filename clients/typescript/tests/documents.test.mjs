@@ -56,11 +56,12 @@ test('the producer and the worker of the README', async () => {
   assert.deepEqual(await ended, { code: 0, signal: null });
 });
 
-test('the list that is pushed twice, the topic, the groups, and the schedule, of the README', async () => {
+test('the list that is pushed twice, the topic, the groups, and the schedules, of the README', async () => {
   assert.deepEqual(await output('import.ts'), ['2n']);
   assert.deepEqual(await output('topic.ts'), ['5 undefined https://shop.example/hooks', "[ 'backoff' ]"]);
   assert.deepEqual(await output('groups.ts'), ['ann 2n 1 false', 'bob 1n 5 true', 'true ann', 'group_leases']);
-  assert.deepEqual(await output('schedule.ts'), ['ready', 'morning null']);
+  assert.deepEqual(await output('schedule.ts'), ['ready', 'morning null', '2027-03-28 03:00:00 +02:00 CEST']);
+  assert.deepEqual(await output('fill.ts'), ['7 7']);
 });
 
 test('the plain program of the README', async () => {

@@ -104,6 +104,70 @@ test('schedules that fill more than a page are all listed', async (t) => {
   assert.deepEqual(await collect(q.schedules('none')), []);
 });
 
+test('schedules of all topics are listed, and changed at once', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  const topics = Array.from({ length: SCHEDULES_LISTED_MAX + 1 }, (_, n) => `topic ${n}`.replace(' ', '-'));
+  for (const topic of topics) await q.setSchedule(topic, 'nightly', { when: '@daily' });
+  await q.setSchedule(topics[0], 'yearly', { when: '@yearly' });
+  for await (const { topic, name } of q.schedules(undefined, { prefix: 'night', paused: false })) await q.pauseSchedule(topic, name);
+  assert.deepEqual((await collect(q.schedules(undefined, { paused: true }))).map(({ topic }) => topic), topics);
+  assert.deepEqual((await collect(q.schedules(undefined, { paused: false }))).map(({ topic, name }) => [topic, name]), [[topics[0], 'yearly']]);
+  assert.equal((await collect(q.schedules())).length, topics.length + 1);
+});
+
+test('a time that has passed is counted and filled', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  await q.setSchedule('t', 'daily', { when: '0 9 * * *', job: { body: 'report' } });
+  const [first, second, third] = [1, 2, 3].map((day) => new Date(Date.UTC(2024, 0, day, 9)));
+  const nothing = { pushed: 0, kept: 0, refused: 0, next: null };
+  assert.deepEqual(await q.fillSchedule('t', 'daily', { from: first, to: third, dryRun: true }), { ...nothing, instants: 3 });
+  assert.deepEqual(await q.fillSchedule('t', 'daily', { from: first, to: '2024-01-02T10:00:00+01:00' }), { ...nothing, instants: 2, pushed: 2 });
+  assert.deepEqual(await q.fillSchedule('t', 'daily', { from: first, to: third }), { ...nothing, instants: 3, pushed: 1, kept: 2 });
+  const jobs = await q.reserve('t', { max: 5 });
+  assert.deepEqual(jobs.map((job) => [job.key, job.text()]), [first, second, third].map((at) => [`daily@${at.getTime()}`, 'report']));
+  assert.deepEqual((await q.showSchedule('t', 'daily')).history, []);
+  await assert.rejects(q.fillSchedule('t', 'daily', { from: third, to: first }), InvalidError);
+  await assert.rejects(q.fillSchedule('t', 'daily', { from: first, to: new Date((await q.ping()).getTime() + 60_000) }), InvalidError);
+  await q.setSchedule('t', 'one key', { when: '@daily', key: 'fixed' });
+  await assert.rejects(q.fillSchedule('t', 'one key', { from: first, to: third }), InvalidError);
+  await assert.rejects(q.fillSchedule('t', 'weekly', { from: first, to: third }), NotFoundError);
+});
+
+test('a long time is filled part by part', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  await q.setSchedule('t', 'often', { when: '* * * * *' });
+  for (const [dryRun, pushed] of [[true, 0], [false, 1_440]]) {
+    const parts = [];
+    for (let next = new Date(Date.UTC(2024, 0, 1)); next !== null; { next } = parts.at(-1)) {
+      parts.push(await q.fillSchedule('t', 'often', { from: next, to: new Date(Date.UTC(2024, 0, 1, 23, 59)), dryRun }));
+    }
+    const sum = (name) => parts.reduce((all, part) => all + part[name], 0);
+    assert.deepEqual([parts.length > 1, sum('instants'), sum('pushed')], [true, 1_440, pushed]);
+  }
+  assert.equal(await q.count({ topic: 't' }), 1_440n);
+});
+
+test('a schedule is previewed without setting it', async (t) => {
+  const queue = await startQueue(t);
+  const q = await queue.connect();
+  const from = new Date('2024-03-28T00:00:00Z');
+  const shown = await q.previewSchedule({ when: '30 2 * * 7', zone: 'Europe/Berlin' }, { from, count: 2 });
+  assert.deepEqual(shown.instants, [
+    { instant: new Date('2024-03-31T01:00:00Z'), local: '2024-03-31 03:00:00 +02:00 CEST' },
+    { instant: new Date('2024-04-07T00:30:00Z'), local: '2024-04-07 02:30:00 +02:00 CEST' },
+  ]);
+  assert.notEqual(shown.zoneData, '');
+  const { instants } = await q.previewSchedule({ when: '* * * * *', job: { body: 'does not matter' } });
+  assert.deepEqual([instants.length, instants[0].instant > (await q.ping())], [5, true]);
+  assert.deepEqual((await q.previewSchedule({ when: '@at 2024-01-01T00:00:00Z' })).instants, []);
+  await assert.rejects(q.previewSchedule({ when: '61 * * * *' }), InvalidError);
+  await assert.rejects(q.previewSchedule({ when: '@daily', zone: 'Mars/Olympus' }), InvalidError);
+  assert.deepEqual(await collect(q.schedules()), []);
+});
+
 test('schedules are listed by their names, by whether they are paused, and by their next instants', async (t) => {
   const queue = await startQueue(t);
   const q = await queue.connect();
@@ -127,13 +191,15 @@ const RULES = {
   ...{ dst: 0, missed: 0, overlap: 0, when: '@daily', zone: '', key: '', note: '', pauseNote: '' },
 };
 const TEMPLATE = { priority: 0xffff_ffff, ttrMs: 0, attributes: {}, body: new Uint8Array(0) };
+/** The cursor of the last page. */
+const LAST = { cursor: new Uint8Array(0) };
 const FIRING = { instantMs: 60_000n, lastMs: 120_000n, instants: 2n, atMs: 130_000n, job: 0n, fired: 6 };
 
 test('what only a newer server knows of a schedule is shown as unknown, and is not set', async () => {
   const newer = { ...RULES, dst: 200, missed: 201, overlap: 202 };
   const answers = {
     SCHEDULE_SHOW: ['SCHEDULE', { state: { ...STATE, paused: 203, marks: 0xfe }, ...newer, ...TEMPLATE, history: [FIRING, { ...FIRING, fired: 204 }] }],
-    SCHEDULE_LIST: ['SCHEDULES', { after: 0n, schedules: [{ ...STATE, paused: 2, ...newer, topic: 't', name: 'n' }] }],
+    SCHEDULE_LIST: ['SCHEDULES', { ...LAST, schedules: [{ ...STATE, paused: 2, ...newer, topic: 't', name: 'n' }] }],
   };
   const server = await scripted(({ name }) => answers[name]);
   const q = await client(server);
@@ -151,23 +217,50 @@ test('what only a newer server knows of a schedule is shown as unknown, and is n
 
 test('a page of schedules may be short or empty: its answer says where the next one begins', async () => {
   const one = { ...STATE, ...RULES, topic: 't' };
-  const pages = new Map([
-    [0n, { after: 5n, schedules: [{ ...one, name: 'first' }] }],
-    [5n, { after: 9n, schedules: [] }],
-    [9n, { after: 0n, schedules: [{ ...one, name: 'last' }] }],
-  ]);
-  const server = await scripted(({ name, fields }) => (name === 'SCHEDULE_LIST' ? ['SCHEDULES', pages.get(fields.after)] : undefined));
+  const pages = [
+    { cursor: Uint8Array.of(1), schedules: [{ ...one, name: 'first' }] },
+    { cursor: Uint8Array.of(2), schedules: [] },
+    { ...LAST, schedules: [{ ...one, name: 'last' }] },
+  ];
+  const server = await scripted(({ name, fields }) => (name === 'SCHEDULE_LIST' ? ['SCHEDULES', pages[fields.cursor[0] ?? 0]] : undefined));
   const q = await client(server);
   const listed = await collect(q.schedules('t', { prefix: 'p', paused: false, nextBefore: 7n }));
   assert.deepEqual(listed.map(({ name }) => name), ['first', 'last']);
   const sent = server.seen('SCHEDULE_LIST').map(({ fields }) => fields);
   const same = { schedulesMax: SCHEDULES_LISTED_MAX, nextBeforeMs: 7n, paused: 2, topic: 't', prefix: 'p' };
-  assert.deepEqual(sent, [...pages.keys()].map((after) => ({ after, ...same })));
+  assert.deepEqual(sent.map(({ cursor, ...rest }) => [...cursor, rest]), [[same], [1, same], [2, same]]);
 });
 
-test('after a lost connection what sets, runs or deletes a schedule is not repeated, and the rest is', async () => {
+test('a fill and a preview are what the server says of them', async () => {
+  const answers = {
+    SCHEDULE_FILL: ['SCHEDULE_FILLED', { nextMs: 60_000n, instants: 9, pushed: 5, kept: 3, refused: 1 }],
+    SCHEDULE_PREVIEW: ['INSTANTS', { zoneData: '2026f, bundled', instants: [{ instantMs: 60_000n, local: '1970-01-01 00:01:00 +00:00 UTC' }] }],
+  };
+  const server = await scripted(({ name }) => answers[name]);
+  const q = await client(server);
+  assert.deepEqual(await q.fillSchedule('t', 'n', { from: 5n, to: new Date(7), dryRun: true }), { instants: 9, pushed: 5, kept: 3, refused: 1, next: new Date(60_000) });
+  await q.fillSchedule('t', 'n', { from: 0n, to: 7n });
+  assert.deepEqual(server.seen('SCHEDULE_FILL').map(({ fields }) => fields), [
+    { fromMs: 5n, toMs: 7n, dryRun: 1, topic: 't', name: 'n' },
+    { fromMs: 0n, toMs: 7n, dryRun: 0, topic: 't', name: 'n' },
+  ]);
+  const instants = [{ instant: new Date(60_000), local: '1970-01-01 00:01:00 +00:00 UTC' }];
+  assert.deepEqual(await q.previewSchedule({ when: '@daily' }), { zoneData: '2026f, bundled', instants });
+  await q.previewSchedule({ when: '@weekly', zone: 'Europe/Berlin', failuresMax: 3 }, { from: 7n, count: 1_000 });
+  const { pauseNote: _, ...rules } = RULES;
+  assert.deepEqual(server.seen('SCHEDULE_PREVIEW').map(({ fields }) => fields), [
+    { ...rules, fromMs: 0n, instantsMax: 5 },
+    { ...rules, when: '@weekly', zone: 'Europe/Berlin', failuresMax: 3, fromMs: 7n, instantsMax: 1_000 },
+  ]);
+});
+
+test('after a lost connection what sets, runs, fills or deletes a schedule is not repeated, and the rest is', async () => {
   const lost = new Set();
-  const answers = { SCHEDULE_SHOW: ['SCHEDULE', { state: STATE, ...RULES, ...TEMPLATE, history: [] }], SCHEDULE_LIST: ['SCHEDULES', { after: 0n, schedules: [] }] };
+  const answers = {
+    SCHEDULE_SHOW: ['SCHEDULE', { state: STATE, ...RULES, ...TEMPLATE, history: [] }],
+    SCHEDULE_LIST: ['SCHEDULES', { ...LAST, schedules: [] }],
+    SCHEDULE_PREVIEW: ['INSTANTS', { zoneData: '', instants: [] }],
+  };
   const server = await scripted(({ name }, peer) => {
     if (!name.startsWith('SCHEDULE_')) return undefined;
     if (lost.has(name)) return answers[name] ?? ['DONE', {}];
@@ -180,6 +273,8 @@ test('after a lost connection what sets, runs or deletes a schedule is not repea
   await collect(q.schedules('t'));
   await q.pauseSchedule('t', 'n');
   await q.resumeSchedule('t', 'n');
+  await q.previewSchedule({ when: '@daily' });
+  await assert.rejects(q.fillSchedule('t', 'n', { from: 1n, to: 2n }), OutcomeUnknownError);
   await assert.rejects(q.setSchedule('t', 'n', { when: '@daily' }), OutcomeUnknownError);
   await assert.rejects(q.runSchedule('t', 'n'), OutcomeUnknownError);
   await assert.rejects(q.deleteSchedule('t', 'n'), OutcomeUnknownError);

@@ -9,9 +9,6 @@ use crate::recurrence::{Recurrence, RecurrenceError};
 use crate::zone::Zone;
 use crate::zone_data::{ZoneData, ZoneError};
 
-/// Most firings for which jobs are pushed at once to fill a time that has passed.
-pub const BACKFILL_MAX: usize = 10_000;
-
 /// Everything that decides when a schedule fires.
 ///
 /// Jitter is not part of it: it moves the job, not the instant. See [`jitter_ms`](crate::jitter_ms).
@@ -85,13 +82,6 @@ impl Calendar {
     /// The firings after `from`, up to `to`, in order.
     pub fn between(&self, from: Millis, to: Millis) -> impl Iterator<Item = Millis> {
         self.after(from).take_while(move |at| *at <= to)
-    }
-
-    /// All firings from `from` to `to`, for jobs that fill this time; `None` if there are more than [`BACKFILL_MAX`].
-    pub fn to_fill(&self, from: Millis, to: Millis) -> Option<Vec<Millis>> {
-        let before = Millis(from.0.saturating_sub(1));
-        let all: Vec<_> = self.between(before, to).take(BACKFILL_MAX + 1).collect();
-        (all.len() <= BACKFILL_MAX).then_some(all)
     }
 
     /// The first `count` firings after `from`, as people read them.

@@ -32,7 +32,7 @@ mod zone_data;
 mod tests;
 
 pub use adjourn_types::Dst;
-pub use calendar::{BACKFILL_MAX, Calendar, Firing, RulesError};
+pub use calendar::{Calendar, Firing, RulesError};
 pub use catch_up::{CATCH_UP_MAX, COUNTED_MAX, CatchUp, Decision, ON_TIME_MS, Skipped};
 pub use cron::{Cron, CronError, Field};
 pub use every::{EVERY_MS_MAX, EVERY_MS_MIN, Every, EveryError};

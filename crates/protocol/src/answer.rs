@@ -9,7 +9,7 @@ use super::response::{
     BackupReady, ClusterReport, Delivered, DueBar, JobReport, Leased, PushResult, Response, SettleResult,
     StatsReport, TopicReport, TopicSettings, Welcome,
 };
-use super::schedule::{SchedulePage, ScheduleReport};
+use super::schedule::{ScheduleFilled, ScheduleInstants, SchedulePage, ScheduleReport};
 use adjourn_types::{JobId, JobState, Millis};
 
 /// One job that was changed.
@@ -118,4 +118,6 @@ carried! {
     Response::Schedule(report) => ScheduleReport = *report;
     Response::Schedules(page) => SchedulePage = page;
     Response::ScheduleRan { job } => ScheduleRan = ScheduleRan(job);
+    Response::ScheduleFilled(filled) => ScheduleFilled = filled;
+    Response::Instants(shown) => ScheduleInstants = shown;
 }

@@ -50,6 +50,8 @@ impl Response {
             Self::Schedule(_) => ResponseOpcode::Schedule,
             Self::Schedules(_) => ResponseOpcode::Schedules,
             Self::ScheduleRan { .. } => ResponseOpcode::ScheduleRan,
+            Self::ScheduleFilled(_) => ResponseOpcode::ScheduleFilled,
+            Self::Instants(_) => ResponseOpcode::Instants,
             Self::GoingAway { .. } => ResponseOpcode::GoingAway,
             Self::Error(_) => ResponseOpcode::Error,
         }
@@ -90,6 +92,8 @@ impl Response {
             Self::Schedule(report) => schedule::encode_report(report, out),
             Self::Schedules(page) => schedule::encode_list(page, out),
             Self::ScheduleRan { job } => frames::ScheduleRan { job: job.0 }.put(out),
+            Self::ScheduleFilled(filled) => schedule::encode_filled(filled, out),
+            Self::Instants(shown) => schedule::encode_instants(shown, out),
             Self::GoingAway { message, reason } => session::encode_going_away(message, *reason, out),
             Self::Error(error) => session::encode_error(error, out),
             Self::Done | Self::Subscribed => {}
@@ -133,6 +137,8 @@ impl Response {
             }
             ResponseOpcode::Schedule => Self::Schedule(Box::new(schedule::decode_report(reader)?)),
             ResponseOpcode::Schedules => Self::Schedules(schedule::decode_list(reader)?),
+            ResponseOpcode::ScheduleFilled => Self::ScheduleFilled(schedule::decode_filled(reader)?),
+            ResponseOpcode::Instants => Self::Instants(schedule::decode_instants(reader)?),
             ResponseOpcode::ScheduleRan => {
                 Self::ScheduleRan { job: JobId(frames::ScheduleRan::take(reader)?.job) }
             }

@@ -53,6 +53,8 @@ opcodes! {
         BackupReady = 0xE0, "BACKUP_READY";
         /// A part of a backup.
         BackupData = 0xE1, "BACKUP_DATA";
+        /// When a schedule would fire.
+        Instants = 0xEF, "INSTANTS";
         /// The members of the cluster, as one node sees them.
         ClusterReport = 0xF0, "CLUSTER_REPORT";
         /// A page of groups.
@@ -67,6 +69,8 @@ opcodes! {
         Schedules = 0xFA, "SCHEDULES";
         /// A schedule pushed a job.
         ScheduleRan = 0xFB, "SCHEDULE_RAN";
+        /// A part of a time that has passed is filled, or counted.
+        ScheduleFilled = 0xFC, "SCHEDULE_FILLED";
         /// The request failed as a whole.
         Error = 0xFF, "ERROR";
     }

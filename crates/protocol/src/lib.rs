@@ -45,7 +45,7 @@ pub use field::{JobRef, Subject};
 pub use frame::{Frame, FrameDecoder, FrameError, FrameHeader, frame_bytes_max};
 pub use groups::{GroupList, GroupPage, GroupReport, GroupSet, Reason};
 pub use policy::TopicSet;
-pub use push::{Idempotency, NewJob, Push, backfill};
+pub use push::{Idempotency, NewJob, Push};
 pub use request::{ANY_REQUEST, Kind, Repeat, Request, RequestOpcode};
 pub use reserve::{Reserve, Subscribe};
 pub use response::{
@@ -53,9 +53,11 @@ pub use response::{
     PushResult, Response, Resume, Role, SettleResult, StageReport, StatsReport, TopicReport, TopicSettings,
     Totals, Welcome,
 };
+pub use schedule::backfill::{BACKFILL_MAX, Backfill};
 pub use schedule::{
-    IfVersion, JobTemplate, ListedSchedule, ScheduleChange, ScheduleConditions, ScheduleList, SchedulePage,
-    ScheduleReport, ScheduleSet, ScheduleState,
+    IfVersion, JobTemplate, ListedSchedule, ScheduleChange, ScheduleConditions, ScheduleFill, ScheduleFilled,
+    ScheduleInstants, ScheduleList, SchedulePage, SchedulePosition, SchedulePreview, ScheduleReport,
+    ScheduleSet, ScheduleState,
 };
 pub use session::{Hello, MAGIC, heartbeat_ms, negotiate};
 pub use settle::ReleaseKind;

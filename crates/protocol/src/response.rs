@@ -6,17 +6,19 @@ use super::connections::{ConnectionList, ConnectionReport};
 use super::error::{ErrorCode, ErrorReply};
 use super::groups::{GroupPage, GroupReport, Reason};
 pub use super::layout::records::Totals;
-use super::schedule::{ListedSchedule, SchedulePage, ScheduleReport};
+use super::schedule::{ListedSchedule, ScheduleFilled, ScheduleInstants, SchedulePage, ScheduleReport};
 use adjourn_types::limits::TTR_LEFT_MS_MIN;
 use adjourn_types::{
-    Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, RetryDefaults, SessionId,
-    SessionSecret, TopicName, TopicPolicy,
+    Attributes, BuryReason, JobHistory, JobId, JobState, Key, Lease, Millis, SessionId, SessionSecret,
+    TopicName,
 };
 
 mod due_bar;
+mod reports;
 mod stage;
 
 pub use due_bar::DueBar;
+pub use reports::{StatsReport, TopicReport, TopicSettings};
 pub use stage::StageReport;
 
 /// One answer.
@@ -118,13 +120,17 @@ pub enum Response {
     },
     /// To `SCHEDULE_SHOW`.
     Schedule(Box<ScheduleReport>),
-    /// To `SCHEDULE_LIST`. `after` says whether there is a further page.
+    /// To `SCHEDULE_LIST`. The cursor says whether there is a further page.
     Schedules(SchedulePage),
     /// To `SCHEDULE_RUN`: it pushed this job.
     ScheduleRan {
         /// The job's id.
         job: JobId,
     },
+    /// To `SCHEDULE_FILL`.
+    ScheduleFilled(ScheduleFilled),
+    /// To `SCHEDULE_PREVIEW`.
+    Instants(ScheduleInstants),
     /// Unasked, request id 0: the server is about to close. No new work is taken on this connection.
     GoingAway {
         /// Why, for a person.
@@ -236,11 +242,13 @@ impl Response {
                 Self::Bulked { cursor, .. } => cursor.len(),
                 Self::TopicSettings(settings) => PART_BYTES + settings.policy.encode().len(),
                 Self::Schedule(report) => report.weight_bytes(),
+                Self::Instants(shown) => shown.weight_bytes(),
                 Self::Schedules(page) => page.schedules.iter().map(ListedSchedule::weight_bytes).sum(),
                 Self::Groups(page) => page.groups.iter().map(GroupReport::weight_bytes).sum(),
                 Self::Reasons(reasons) => reasons.iter().map(Reason::weight_bytes).sum(),
                 Self::Scheduled { .. }
                 | Self::ScheduleRan { .. }
+                | Self::ScheduleFilled(_)
                 | Self::Pong { .. }
                 | Self::Done
                 | Self::Subscribed
@@ -511,59 +519,6 @@ pub struct JobReport {
     pub history: JobHistory,
     /// Another number after each change of it; 0 in a list, and from a server that does not show it.
     pub version: u64,
-}
-
-/// One topic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopicReport {
-    /// Its name.
-    pub topic: TopicName,
-    /// Whether reserving is stopped.
-    pub paused: bool,
-    /// Its counts.
-    pub totals: Totals,
-}
-
-/// A topic's policy, and what its limits count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TopicSettings {
-    /// The policy for its jobs.
-    pub policy: TopicPolicy,
-    /// The queue's defaults for what the policy does not set.
-    pub defaults: RetryDefaults,
-    /// Whether reserving is stopped.
-    pub paused: bool,
-    /// Jobs in any state.
-    pub jobs: u64,
-    /// Bytes of their bodies.
-    pub bytes: u64,
-}
-
-/// The whole queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatsReport {
-    /// The server's clock.
-    pub now: Millis,
-    /// How long the server has been up, in milliseconds.
-    pub uptime_ms: u64,
-    /// Open connections.
-    pub connections: u32,
-    /// Sessions that the queue knows.
-    pub sessions: u32,
-    /// Consumers that wait for jobs.
-    pub waiting: u32,
-    /// The last index that was applied.
-    pub applied_index: u64,
-    /// The Raft term.
-    pub term: u64,
-    /// The hash of the state at that index.
-    pub state_hash: u128,
-    /// The sums over all topics.
-    pub totals: Totals,
-    /// Each topic, by name.
-    pub topics: Vec<TopicReport>,
-    /// Where the time of the answering node goes; empty from a server that does not say.
-    pub stages: Vec<StageReport>,
 }
 
 #[cfg(test)]

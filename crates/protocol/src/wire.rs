@@ -223,6 +223,11 @@ pub(super) fn topic(bytes: Bytes) -> Result<TopicName, DecodeError> {
     Ok(TopicName::new(bytes)?)
 }
 
+/// A topic from its bytes; no bytes stand for all topics.
+pub(super) fn some_topic(bytes: Bytes) -> Result<Option<TopicName>, DecodeError> {
+    if bytes.is_empty() { Ok(None) } else { topic(bytes).map(Some) }
+}
+
 /// A key from its bytes; no bytes stand for no key.
 pub(super) fn key(bytes: Bytes) -> Result<Option<Key>, DecodeError> {
     if bytes.is_empty() { Ok(None) } else { some_key(bytes).map(Some) }

@@ -1,6 +1,6 @@
 //! What the audit log records of requests.
 
-use adjourn_protocol::{Advance, Bulk, Change, GroupSet, JobRef, Request, Subject, TopicSet};
+use adjourn_protocol::{Advance, Bulk, Change, GroupSet, JobRef, Request, ScheduleFill, Subject, TopicSet};
 use adjourn_types::{Filter, PolicyChange, Right, Setting, States, TopicName, TopicPolicy};
 
 /// Whether a request changes more than single jobs.
@@ -22,6 +22,7 @@ pub(super) fn about(request: &mut Request) -> String {
         Request::ClusterRemove { node } | Request::ClusterTransfer { node } => format!("node {node}"),
         Request::GroupSet(set) => of_group(set),
         Request::ScheduleSet(set) => of_schedule(&set.topic, &set.name),
+        Request::ScheduleFill(fill) => of_fill(fill),
         Request::ScheduleShow { topic, name }
         | Request::ScheduleDelete { topic, name }
         | Request::SchedulePause { topic, name, .. }
@@ -53,6 +54,12 @@ fn of_group(set: &GroupSet) -> String {
 
 fn of_schedule(topic: &TopicName, name: &str) -> String {
     format!("topic {topic} schedule {name}")
+}
+
+fn of_fill(fill: &ScheduleFill) -> String {
+    let ScheduleFill { topic, name, from, to, is_dry_run } = fill;
+    let dry_run = if *is_dry_run { " dry run" } else { "" };
+    format!("topic {topic} schedule {name} from {} to {}{dry_run}", from.0, to.0)
 }
 
 fn of_topics(topics: &[TopicName]) -> String {

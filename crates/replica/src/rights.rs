@@ -205,6 +205,9 @@ fn scope(right: Right, request: &mut Request) -> Scope<'_> {
         Request::TopicSet(set) => of_settings(right, set),
         // Its jobs are pushed, as if the client did it.
         Request::ScheduleSet(set) => Scope::TopicsBy(vec![(right, &set.topic), (Right::Push, &set.topic)]),
+        Request::ScheduleFill(fill) => {
+            Scope::TopicsBy(vec![(right, &fill.topic), (Right::Push, &fill.topic)])
+        }
         Request::Bulk(Bulk { filter, change: Change::Move { to }, .. }) => match &filter.topic {
             None => Scope::All(vec![(Right::Push, to)]),
             Some(from) => Scope::TopicsBy(vec![(right, from), (Right::Push, to)]),

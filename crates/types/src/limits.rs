@@ -189,6 +189,8 @@ pub const SCHEDULE_ZONE_BYTES_MAX: usize = 64;
 pub const SCHEDULE_NOTE_BYTES_MAX: usize = 256;
 /// Most instants of a schedule that are fired late.
 pub const SCHEDULE_MISSED_MAX: u32 = 1000;
+/// Most instants of a preview of a schedule.
+pub const INSTANTS_SHOWN_MAX: u32 = 1000;
 /// Longest jitter of a schedule, in milliseconds: a day.
 pub const SCHEDULE_JITTER_MS_MAX: u32 = 86_400_000;
 /// Most schedules on one page of a list.

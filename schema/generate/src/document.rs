@@ -8,7 +8,7 @@ use crate::schema::{Element, ElementKind, Elements, Field, Frame, Item, Kind, Sc
 
 const DOCUMENT: &str = "protocol.md";
 /// Frames and records that have a table of their own; the text describes the others.
-const WITH_TABLE: [&str; 35] = [
+const WITH_TABLE: [&str; 39] = [
     "HELLO",
     "WELCOME",
     "PUSH",
@@ -40,6 +40,10 @@ const WITH_TABLE: [&str; 35] = [
     "schedule_state",
     "firing",
     "SCHEDULE_LIST",
+    "SCHEDULE_FILL",
+    "SCHEDULE_FILLED",
+    "SCHEDULE_PREVIEW",
+    "local_instant",
     "GROUP_SET",
     "GROUP_LIST",
     "group_state",

@@ -429,6 +429,13 @@ impl Bits {
 }
 
 impl Field {
+    /// True if it is the name of a topic, which may not be empty.
+    pub fn is_topic(&self) -> bool {
+        matches!(self.kind, Kind::Text(_))
+            && matches!(self.name.as_str(), "topic" | "to")
+            && self.min != Some(0)
+    }
+
     /// True if, in a record, only its length stands among the other fields, and its bytes follow behind them.
     pub fn is_piece(&self) -> bool {
         matches!(self.kind, Kind::Text(_) | Kind::Bytes(_) | Kind::Texts | Kind::Tagged(_))

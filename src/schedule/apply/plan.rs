@@ -69,7 +69,7 @@ impl Plan {
         let mut surplus = Vec::new();
         for topic in topics {
             let listed = client
-                .schedules(topic, &ScheduleConditions::default())
+                .schedules(Some(topic), &ScheduleConditions::default())
                 .await
                 .map_err(|error| failure(&error))?
                 .into_iter()

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use adjourn_client::{Client, ClientError};
 use adjourn_json::{FiringJson, ScheduleJson};
 use adjourn_protocol::{
-    IfVersion, JobTemplate, ListedSchedule, ScheduleConditions, ScheduleSet, ScheduleState, Scheduled,
+    IfVersion, JobTemplate, ListedSchedule, ScheduleConditions, ScheduleFill, ScheduleFilled,
+    SchedulePreview, ScheduleSet, ScheduleState, Scheduled,
 };
 use adjourn_types::limits::PRIORITY_UNSAID;
 use adjourn_types::{Fired, Firing, Millis, Missed, Overlap, ScheduleRules, TopicName};
@@ -21,6 +22,11 @@ const MISSED: [&str; 3] = ["last", "none", "all"];
 const OVERLAPS: [&str; 4] = ["skip", "allow", "queue_one", "replace"];
 
 pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Failure> {
+    match text(command, "do") {
+        "schedule_list" => return list(client, command).await,
+        "schedule_preview" => return preview(client, command).await.map_err(failed),
+        _ => {}
+    }
     let (topic, name) = (topic(command)?, text(command, "name"));
     match text(command, "do") {
         "schedule_set" => {
@@ -29,7 +35,7 @@ pub(super) async fn obey(client: &Client, command: &Value) -> Result<Value, Fail
             Ok(json!({ "version": version, "next_ms": ms(next) }))
         }
         "schedule_show" => show(client, &topic, name).await.map_err(failed),
-        "schedule_list" => list(client, &topic, command).await.map_err(failed),
+        "schedule_fill" => fill(client, topic, name, command).await.map_err(failed),
         "schedule_pause" => done(client.pause_schedule(&topic, name, text(command, "note")).await),
         "schedule_resume" => done(client.resume_schedule(&topic, name).await),
         "schedule_delete" => done(client.delete_schedule(&topic, name).await),
@@ -76,13 +82,38 @@ async fn show(client: &Client, topic: &TopicName, name: &str) -> Result<Value, C
     Ok(shown)
 }
 
-async fn list(client: &Client, topic: &TopicName, command: &Value) -> Result<Value, ClientError> {
+async fn fill(client: &Client, topic: TopicName, name: &str, command: &Value) -> Result<Value, ClientError> {
+    let (from, to) = (Millis(number(command, "from_ms")), Millis(number(command, "to_ms")));
+    let is_dry_run = command["dry_run"] == true;
+    let filled = client.fill_schedule(ScheduleFill { topic, name: name.to_owned(), from, to, is_dry_run });
+    let ScheduleFilled { instants, pushed, kept, refused, next } = filled.await?;
+    Ok(
+        json!({ "instants": instants, "pushed": pushed, "kept": kept, "refused": refused, "next_ms": ms(next) }),
+    )
+}
+
+async fn preview(client: &Client, command: &Value) -> Result<Value, ClientError> {
+    let rules = ScheduleRules {
+        when: text(command, "when").to_owned(),
+        zone: text(command, "zone").to_owned(),
+        ..ScheduleRules::default()
+    };
+    let from = Some(Millis(number(command, "from_ms"))).filter(|from| from.0 > 0);
+    let count = command["count"].as_u64().and_then(|count| u32::try_from(count).ok());
+    let asked = SchedulePreview { rules: Box::new(rules), from, instants_max: count.unwrap_or(5) };
+    let shown = client.preview_schedule(asked).await?;
+    let instant = |(at, local): &(Millis, String)| json!({ "instant_ms": at.0.to_string(), "local": local });
+    Ok(json!({ "instants": shown.instants.iter().map(instant).collect::<Vec<_>>() }))
+}
+
+async fn list(client: &Client, command: &Value) -> Result<Value, Failure> {
+    let topic = if command["topic"].is_null() { None } else { Some(topic(command)?) };
     let conditions = ScheduleConditions {
         prefix: text(command, "prefix").to_owned(),
         paused: command["paused"].as_bool(),
         next_before: Some(Millis(number(command, "next_before_ms"))).filter(|before| before.0 > 0),
     };
-    let listed = client.schedules(topic, &conditions).await?;
+    let listed = client.schedules(topic.as_ref(), &conditions).await.map_err(failed)?;
     Ok(json!({ "schedules": listed.iter().map(listed_json).collect::<Vec<_>>() }))
 }
 
@@ -90,6 +121,7 @@ fn listed_json(listed: &ListedSchedule) -> Value {
     let mut shown = standing(&listed.state, &listed.rules);
     shown["paused"] = json!(ScheduleJson::listed(listed).paused);
     shown["pause_note"] = json!(listed.pause_note);
+    shown["topic"] = json!(listed.topic.as_str());
     shown["name"] = json!(listed.name);
     shown
 }

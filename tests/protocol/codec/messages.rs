@@ -8,7 +8,7 @@ use super::kind::{self, Elements, Fields};
 use super::payload::{Message, Record};
 
 /// Every request.
-pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 53] = [
+pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 55] = [
     hello,
     ping,
     goodbye,
@@ -47,6 +47,7 @@ pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 53] = [
     backup_begin,
     backup_read,
     backup_end,
+    schedule_preview,
     cluster_status,
     cluster_add,
     cluster_remove,
@@ -62,10 +63,11 @@ pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 53] = [
     schedule_pause,
     schedule_resume,
     schedule_run,
+    schedule_fill,
 ];
 
 /// Every response.
-pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 30] = [
+pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 32] = [
     welcome,
     pong,
     done,
@@ -88,6 +90,7 @@ pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 30] = [
     topic_settings,
     backup_ready,
     backup_data,
+    instants,
     cluster_report,
     groups,
     reasons,
@@ -95,6 +98,7 @@ pub(super) const RESPONSES: [fn() -> BoxedStrategy<Message>; 30] = [
     schedule,
     schedules,
     schedule_ran,
+    schedule_filled,
     error,
 ];
 
@@ -412,6 +416,15 @@ pub(super) fn backup_end() -> BoxedStrategy<Message> {
     fields.message(0x62)
 }
 
+/// Says when a schedule with these rules would fire, without setting it.
+pub(super) fn schedule_preview() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_PREVIEW");
+    fields.add("rules", kind::part(schedule_rules_record()));
+    fields.add("from_ms", kind::any_number(8));
+    fields.add("instants_max", kind::number(4, 1..=1_000));
+    fields.message(0x6f)
+}
+
 /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else.
 pub(super) fn cluster_status() -> BoxedStrategy<Message> {
     let fields = Fields::of("CLUSTER_STATUS");
@@ -493,15 +506,15 @@ pub(super) fn schedule_show() -> BoxedStrategy<Message> {
     fields.message(0x79)
 }
 
-/// Lists schedules of a topic, a page at a time, in the order in which they were made.
+/// Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the order in which they were made.
 pub(super) fn schedule_list() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_LIST");
-    fields.add("after", kind::any_number(8));
     fields.add("schedules_max", kind::number(4, 1..=256));
     fields.add("next_before_ms", kind::any_number(8));
     fields.add("paused", kind::choice(1, &[0, 1, 2]));
     fields.add("topic", kind::text("topic", 1, 0..=128));
     fields.add("prefix", kind::text("prefix", 1, 0..=255));
+    fields.add("cursor", kind::bytes(2, 0..=512));
     fields.message(0x7a)
 }
 
@@ -536,6 +549,17 @@ pub(super) fn schedule_run() -> BoxedStrategy<Message> {
     fields.add("topic", kind::text("topic", 1, 0..=128));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.message(0x7e)
+}
+
+/// Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic has a job with the key of the instant.
+pub(super) fn schedule_fill() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_FILL");
+    fields.add("from_ms", kind::any_number(8));
+    fields.add("to_ms", kind::any_number(8));
+    fields.add("dry_run", kind::number(1, 0..=1));
+    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("name", kind::text("name", 1, 0..=255));
+    fields.message(0x7f)
 }
 
 /// The answer to HELLO.
@@ -740,6 +764,14 @@ pub(super) fn backup_data() -> BoxedStrategy<Message> {
     fields.message(0xe1)
 }
 
+/// When a schedule would fire.
+pub(super) fn instants() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("INSTANTS");
+    fields.add("zone_data", kind::text("zone_data", 1, 0..=255));
+    fields.add("instants", kind::list(9, 0..=4_294_967_295, local_instant_record()));
+    fields.message(0xef)
+}
+
 /// The members of the cluster, as one node sees them.
 pub(super) fn cluster_report() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("CLUSTER_REPORT");
@@ -792,8 +824,8 @@ pub(super) fn schedule() -> BoxedStrategy<Message> {
 /// A page of schedules.
 pub(super) fn schedules() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULES");
-    fields.add("after", kind::any_number(8));
     fields.add("schedules", kind::list(104, 0..=4_294_967_295, listed_schedule_record()));
+    fields.add("cursor", kind::bytes(2, 0..=65_535));
     fields.message(0xfa)
 }
 
@@ -802,6 +834,17 @@ pub(super) fn schedule_ran() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_RAN");
     fields.add("job", kind::any_number(8));
     fields.message(0xfb)
+}
+
+/// A part of a time that has passed is filled, or counted.
+pub(super) fn schedule_filled() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("SCHEDULE_FILLED");
+    fields.add("next_ms", kind::any_number(8));
+    fields.add("instants", kind::any_number(4));
+    fields.add("pushed", kind::any_number(4));
+    fields.add("kept", kind::any_number(4));
+    fields.add("refused", kind::any_number(4));
+    fields.message(0xfc)
 }
 
 /// The request failed as a whole.
@@ -1088,6 +1131,14 @@ pub(super) fn firing_record() -> BoxedStrategy<Record> {
     fields.add("at_ms", kind::any_number(8));
     fields.add("job", kind::any_number(8));
     fields.add("fired", kind::open_choice(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8]));
+    fields.record()
+}
+
+/// An instant, and what the clocks of its zone show.
+pub(super) fn local_instant_record() -> BoxedStrategy<Record> {
+    let mut fields = Fields::of("local_instant");
+    fields.add("instant_ms", kind::any_number(8));
+    fields.add("local", kind::text("local", 1, 0..=255));
     fields.record()
 }
 

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use adjourn_protocol::{
     Advance, Bulk, Change, Count, Edit, ErrorCode, GroupList, GroupSet, Hello, IfVersion, JobRef,
     JobTemplate, List, NewJob, Push, ReleaseKind, Request, RequestOpcode, Reserve, Response, Resume,
-    ScheduleConditions, ScheduleList, ScheduleSet, StatsReport, Subscribe, TopicSet,
+    ScheduleConditions, ScheduleFill, ScheduleList, SchedulePreview, ScheduleSet, StatsReport, Subscribe,
+    TopicSet,
 };
 use adjourn_replica::{Arrival, ConnectionId};
 use adjourn_types::{
-    Access, CallBack, Fence, Filter, JobId, Key, Late, LateAction, Lease, PolicyChange, Right, ScheduleRules,
-    SessionSecret, Setting, TopicName, TopicPolicy, When,
+    Access, CallBack, Fence, Filter, JobId, Key, Late, LateAction, Lease, Millis, PolicyChange, Right,
+    ScheduleRules, SessionSecret, Setting, TopicName, TopicPolicy, When,
 };
+
+use bytes::Bytes;
 
 use super::rig::{Rig, hello};
 
@@ -123,12 +126,24 @@ fn of_groups_or_schedules(opcode: RequestOpcode, topic: TopicName) -> Request {
             template: JobTemplate::default(),
             if_version: IfVersion::Any,
         }),
+        Of::ScheduleFill => Request::ScheduleFill(ScheduleFill {
+            topic,
+            name: "nightly".to_owned(),
+            from: Millis(0),
+            to: Millis(0),
+            is_dry_run: true,
+        }),
+        Of::SchedulePreview => Request::SchedulePreview(SchedulePreview {
+            rules: Box::new(ScheduleRules { when: "@daily".to_owned(), ..ScheduleRules::default() }),
+            from: None,
+            instants_max: 1,
+        }),
         Of::ScheduleShow => Request::ScheduleShow { topic, name: "nightly".to_owned() },
         Of::ScheduleList => Request::ScheduleList(ScheduleList {
-            topic,
+            topic: Some(topic),
             conditions: ScheduleConditions::default(),
-            after: JobId(0),
             schedules_max: 1,
+            cursor: Bytes::new(),
         }),
         Of::ScheduleDelete => Request::ScheduleDelete { topic, name: "nightly".to_owned() },
         Of::SchedulePause => Request::SchedulePause { topic, name: "nightly".to_owned(), note: None },
@@ -138,10 +153,16 @@ fn of_groups_or_schedules(opcode: RequestOpcode, topic: TopicName) -> Request {
     }
 }
 
+/// What needs the right to push, too.
+fn pushes(opcode: RequestOpcode) -> bool {
+    matches!(opcode, RequestOpcode::ScheduleSet | RequestOpcode::ScheduleFill)
+}
+
 /// What is of no topic: a right to any topic is enough, or to the server.
 fn is_of_no_topic(opcode: RequestOpcode) -> bool {
     use RequestOpcode as Of;
-    let of_what_it_may = matches!(opcode, Of::Leases | Of::Topics | Of::Stats | Of::ClusterStatus);
+    let of_what_it_may =
+        matches!(opcode, Of::Leases | Of::Topics | Of::Stats | Of::ClusterStatus | Of::SchedulePreview);
     // Leases on jobs of other topics are stale.
     let of_leases = matches!(opcode, Of::Finish | Of::Release | Of::Touch | Of::Bury);
     of_what_it_may || of_leases || opcode.right() == Some(Right::Admin)
@@ -216,7 +237,7 @@ fn each_request_needs_the_right_that_the_table_names() {
             let grant = match right {
                 Right::Admin => "admin".to_owned(),
                 // It also needs the right to push.
-                Right::Manage if opcode == RequestOpcode::ScheduleSet => "push,manage:mine".to_owned(),
+                Right::Manage if pushes(opcode) => "push,manage:mine".to_owned(),
                 right => format!("{}:mine", right.name()),
             };
             let mut denied = |name| {
@@ -235,11 +256,36 @@ fn each_request_needs_the_right_that_the_table_names() {
 }
 
 #[test]
-fn whoever_sets_a_schedule_may_push_to_its_topic() {
+fn whoever_sets_or_fills_a_schedule_may_push_to_its_topic() {
     let mut queue = Queue::new();
     let client = queue.client(&["manage:mine"]);
-    let set = example(RequestOpcode::ScheduleSet, "mine", Vec::new());
-    assert_eq!(queue.refusal(client, set), Some(ErrorCode::Forbidden));
+    for opcode in RequestOpcode::ALL.iter().copied().filter(|opcode| pushes(*opcode)) {
+        let request = example(opcode, "mine", Vec::new());
+        assert_eq!(queue.refusal(client, request), Some(ErrorCode::Forbidden));
+    }
+}
+
+#[test]
+fn a_list_of_all_schedules_has_those_of_the_topics_that_the_token_may_read() {
+    let mut queue = Queue::new();
+    let owner = queue.client(&["push,manage,read"]);
+    for name in ["mine", "others", "ours"] {
+        queue.ask(owner, example(RequestOpcode::ScheduleSet, name, Vec::new()));
+    }
+    let mut seen = |grant: &str| {
+        let client = queue.client(&[grant]);
+        let conditions = ScheduleConditions::default();
+        let list = ScheduleList { topic: None, conditions, schedules_max: 10, cursor: Bytes::new() };
+        match queue.ask(client, Request::ScheduleList(list)) {
+            Some(Response::Schedules(page)) => {
+                page.schedules.into_iter().map(|one| one.topic.to_string()).collect::<Vec<_>>()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(seen("read"), ["mine", "others", "ours"]);
+    assert_eq!(seen("read:ours"), ["ours"]);
+    assert_eq!(seen("read:nothing"), [""; 0]);
 }
 
 #[test]

@@ -115,6 +115,10 @@ type command struct {
 	Prefix        string          `json:"prefix"`
 	Paused        *bool           `json:"paused"`
 	NextBeforeMs  *number         `json:"next_before_ms"`
+	FromMs        number          `json:"from_ms"`
+	ToMs          number          `json:"to_ms"`
+	DryRun        bool            `json:"dry_run"`
+	Count         int             `json:"count"`
 	Group         string          `json:"group"`
 	Weight        *uint32         `json:"weight"`
 }

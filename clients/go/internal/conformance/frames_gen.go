@@ -151,6 +151,10 @@ func takeMessage(name string, f fields) wire.Message {
 		return m
 	case "BACKUP_END":
 		return &wire.BackupEnd{}
+	case "SCHEDULE_PREVIEW":
+		m := &wire.SchedulePreview{}
+		takeSchedulePreview(f, m)
+		return m
 	case "CLUSTER_STATUS":
 		return &wire.ClusterStatus{}
 	case "CLUSTER_ADD":
@@ -208,6 +212,10 @@ func takeMessage(name string, f fields) wire.Message {
 	case "SCHEDULE_RUN":
 		m := &wire.ScheduleRun{}
 		takeScheduleRun(f, m)
+		return m
+	case "SCHEDULE_FILL":
+		m := &wire.ScheduleFill{}
+		takeScheduleFill(f, m)
 		return m
 	case "WELCOME":
 		m := &wire.Welcome{}
@@ -293,6 +301,10 @@ func takeMessage(name string, f fields) wire.Message {
 		m := &wire.BackupData{}
 		takeBackupData(f, m)
 		return m
+	case "INSTANTS":
+		m := &wire.Instants{}
+		takeInstants(f, m)
+		return m
 	case "CLUSTER_REPORT":
 		m := &wire.ClusterReport{}
 		takeClusterReport(f, m)
@@ -320,6 +332,10 @@ func takeMessage(name string, f fields) wire.Message {
 	case "SCHEDULE_RAN":
 		m := &wire.ScheduleRan{}
 		takeScheduleRan(f, m)
+		return m
+	case "SCHEDULE_FILLED":
+		m := &wire.ScheduleFilled{}
+		takeScheduleFilled(f, m)
 		return m
 	case "ERROR":
 		m := &wire.Error{}
@@ -397,6 +413,8 @@ func showMessage(m wire.Message) map[string]any {
 		showAdvance(m, to)
 	case *wire.BackupRead:
 		showBackupRead(m, to)
+	case *wire.SchedulePreview:
+		showSchedulePreview(m, to)
 	case *wire.ClusterAdd:
 		showClusterAdd(m, to)
 	case *wire.ClusterRemove:
@@ -425,6 +443,8 @@ func showMessage(m wire.Message) map[string]any {
 		showScheduleResume(m, to)
 	case *wire.ScheduleRun:
 		showScheduleRun(m, to)
+	case *wire.ScheduleFill:
+		showScheduleFill(m, to)
 	case *wire.Welcome:
 		showWelcome(m, to)
 	case *wire.Pong:
@@ -465,6 +485,8 @@ func showMessage(m wire.Message) map[string]any {
 		showBackupReady(m, to)
 	case *wire.BackupData:
 		showBackupData(m, to)
+	case *wire.Instants:
+		showInstants(m, to)
 	case *wire.ClusterReport:
 		showClusterReport(m, to)
 	case *wire.Groups:
@@ -479,6 +501,8 @@ func showMessage(m wire.Message) map[string]any {
 		showSchedules(m, to)
 	case *wire.ScheduleRan:
 		showScheduleRan(m, to)
+	case *wire.ScheduleFilled:
+		showScheduleFilled(m, to)
 	case *wire.Error:
 		showError(m, to)
 	}
@@ -885,6 +909,16 @@ func showFiring(v *wire.Firing, to map[string]any) {
 	to["fired"] = v.Fired
 }
 
+func takeLocalInstant(f fields, v *wire.LocalInstant) {
+	v.InstantMs = f.u64("instant_ms")
+	v.Local = f.text("local")
+}
+
+func showLocalInstant(v *wire.LocalInstant, to map[string]any) {
+	to["instant_ms"] = decimal(v.InstantMs)
+	to["local"] = v.Local
+}
+
 func takeListedSchedule(f fields, v *wire.ListedSchedule) {
 	takeScheduleState(f, &v.ScheduleState)
 	takeScheduleRules(f, &v.ScheduleRules)
@@ -1263,6 +1297,18 @@ func showBackupRead(v *wire.BackupRead, to map[string]any) {
 	to["bytes"] = v.Bytes
 }
 
+func takeSchedulePreview(f fields, v *wire.SchedulePreview) {
+	takeScheduleRules(f, &v.ScheduleRules)
+	v.FromMs = f.u64("from_ms")
+	v.InstantsMax = f.u32("instants_max")
+}
+
+func showSchedulePreview(v *wire.SchedulePreview, to map[string]any) {
+	showScheduleRules(&v.ScheduleRules, to)
+	to["from_ms"] = decimal(v.FromMs)
+	to["instants_max"] = v.InstantsMax
+}
+
 func takeClusterAdd(f fields, v *wire.ClusterAdd) {
 	v.Address = f.text("address")
 }
@@ -1360,21 +1406,21 @@ func showScheduleShow(v *wire.ScheduleShow, to map[string]any) {
 }
 
 func takeScheduleList(f fields, v *wire.ScheduleList) {
-	v.After = f.u64("after")
 	v.SchedulesMax = f.u32("schedules_max")
 	v.NextBeforeMs = f.u64("next_before_ms")
 	v.Paused = f.u8("paused")
 	v.Topic = f.text("topic")
 	v.Prefix = f.text("prefix")
+	v.Cursor = f.bytes("cursor")
 }
 
 func showScheduleList(v *wire.ScheduleList, to map[string]any) {
-	to["after"] = decimal(v.After)
 	to["schedules_max"] = v.SchedulesMax
 	to["next_before_ms"] = decimal(v.NextBeforeMs)
 	to["paused"] = v.Paused
 	to["topic"] = v.Topic
 	to["prefix"] = v.Prefix
+	to["cursor"] = bytesOf(v.Cursor)
 }
 
 func takeScheduleDelete(f fields, v *wire.ScheduleDelete) {
@@ -1415,6 +1461,22 @@ func takeScheduleRun(f fields, v *wire.ScheduleRun) {
 }
 
 func showScheduleRun(v *wire.ScheduleRun, to map[string]any) {
+	to["topic"] = v.Topic
+	to["name"] = v.Name
+}
+
+func takeScheduleFill(f fields, v *wire.ScheduleFill) {
+	v.FromMs = f.u64("from_ms")
+	v.ToMs = f.u64("to_ms")
+	v.DryRun = f.u8("dry_run")
+	v.Topic = f.text("topic")
+	v.Name = f.text("name")
+}
+
+func showScheduleFill(v *wire.ScheduleFill, to map[string]any) {
+	to["from_ms"] = decimal(v.FromMs)
+	to["to_ms"] = decimal(v.ToMs)
+	to["dry_run"] = v.DryRun
 	to["topic"] = v.Topic
 	to["name"] = v.Name
 }
@@ -1669,6 +1731,16 @@ func showBackupData(v *wire.BackupData, to map[string]any) {
 	to["data"] = bytesOf(v.Data)
 }
 
+func takeInstants(f fields, v *wire.Instants) {
+	v.ZoneData = f.text("zone_data")
+	v.Instants = takeItems(f, "instants", takeLocalInstant)
+}
+
+func showInstants(v *wire.Instants, to map[string]any) {
+	to["zone_data"] = v.ZoneData
+	to["instants"] = showItems(v.Instants, showLocalInstant)
+}
+
 func takeClusterReport(f fields, v *wire.ClusterReport) {
 	v.Node = f.u64("node")
 	v.ClusterID = f.id("cluster_id")
@@ -1738,13 +1810,13 @@ func showSchedule(v *wire.Schedule, to map[string]any) {
 }
 
 func takeSchedules(f fields, v *wire.Schedules) {
-	v.After = f.u64("after")
 	v.Schedules = takeItems(f, "schedules", takeListedSchedule)
+	v.Cursor = f.bytes("cursor")
 }
 
 func showSchedules(v *wire.Schedules, to map[string]any) {
-	to["after"] = decimal(v.After)
 	to["schedules"] = showItems(v.Schedules, showListedSchedule)
+	to["cursor"] = bytesOf(v.Cursor)
 }
 
 func takeScheduleRan(f fields, v *wire.ScheduleRan) {
@@ -1753,6 +1825,22 @@ func takeScheduleRan(f fields, v *wire.ScheduleRan) {
 
 func showScheduleRan(v *wire.ScheduleRan, to map[string]any) {
 	to["job"] = decimal(v.Job)
+}
+
+func takeScheduleFilled(f fields, v *wire.ScheduleFilled) {
+	v.NextMs = f.u64("next_ms")
+	v.Instants = f.u32("instants")
+	v.Pushed = f.u32("pushed")
+	v.Kept = f.u32("kept")
+	v.Refused = f.u32("refused")
+}
+
+func showScheduleFilled(v *wire.ScheduleFilled, to map[string]any) {
+	to["next_ms"] = decimal(v.NextMs)
+	to["instants"] = v.Instants
+	to["pushed"] = v.Pushed
+	to["kept"] = v.Kept
+	to["refused"] = v.Refused
 }
 
 func takeError(f fields, v *wire.Error) {

@@ -29,7 +29,7 @@ func schedule(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 		list := []any{}
 		for i := range schedules {
 			shown := shownSchedule(&schedules[i].ScheduleState, &schedules[i].Rules)
-			shown["name"] = schedules[i].Name
+			shown["topic"], shown["name"] = schedules[i].Topic, schedules[i].Name
 			list = append(list, shown)
 		}
 		return map[string]any{"schedules": list}, err
@@ -42,6 +42,13 @@ func schedule(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
 	case "schedule_run":
 		job, err := q.RunSchedule(ctx, c.Topic, c.Name)
 		return map[string]any{"job": decimal(uint64(job))}, err
+	case "schedule_fill":
+		filled, err := q.FillSchedule(ctx, c.Topic, c.Name, c.FromMs.time(), c.ToMs.time(), c.DryRun)
+		return map[string]any{
+			"instants": filled.Instants, "pushed": filled.Pushed, "kept": filled.Kept, "refused": filled.Refused, "next_ms": shownTime(filled.Next),
+		}, err
+	case "schedule_preview":
+		return previewSchedule(ctx, q, c)
 	}
 	return nil, fmt.Errorf("no command %q", c.Do)
 }
@@ -67,6 +74,25 @@ func setSchedule(ctx context.Context, q *adjourn.Client, c *command) (any, error
 		return nil, err
 	}
 	return map[string]any{"version": set.Version, "next_ms": shownTime(set.Next)}, nil
+}
+
+func previewSchedule(ctx context.Context, q *adjourn.Client, c *command) (any, error) {
+	count, after := 10, time.Time{}
+	if c.Count > 0 {
+		count = c.Count
+	}
+	if c.FromMs > 0 {
+		after = c.FromMs.time()
+	}
+	preview, err := q.PreviewSchedule(ctx, adjourn.ScheduleRules{When: c.When, Zone: c.Zone}, after, count)
+	if err != nil {
+		return nil, err
+	}
+	instants := []any{}
+	for _, one := range preview.Instants {
+		instants = append(instants, map[string]any{"instant_ms": shownTime(one.Instant), "local": one.Local})
+	}
+	return map[string]any{"instants": instants}, nil
 }
 
 func shownScheduleInfo(info *adjourn.ScheduleInfo) any {

@@ -151,6 +151,10 @@ func readRequest(op wire.Opcode, r *wire.Reader) wire.Message {
 		return m
 	case wire.OpBackupEnd:
 		return &wire.BackupEnd{}
+	case wire.OpSchedulePreview:
+		m := &wire.SchedulePreview{}
+		readSchedulePreview(r, m)
+		return m
 	case wire.OpClusterStatus:
 		return &wire.ClusterStatus{}
 	case wire.OpClusterAdd:
@@ -208,6 +212,10 @@ func readRequest(op wire.Opcode, r *wire.Reader) wire.Message {
 	case wire.OpScheduleRun:
 		m := &wire.ScheduleRun{}
 		readScheduleRun(r, m)
+		return m
+	case wire.OpScheduleFill:
+		m := &wire.ScheduleFill{}
+		readScheduleFill(r, m)
 		return m
 	}
 	return nil
@@ -613,6 +621,15 @@ func readBackupRead(r *wire.Reader, m *wire.BackupRead) {
 	}
 }
 
+func readSchedulePreview(r *wire.Reader, m *wire.SchedulePreview) {
+	readScheduleRules(r, 62, &m.ScheduleRules)
+	if b := r.Take(12); b != nil {
+		m.FromMs = binary.LittleEndian.Uint64(b)
+		m.InstantsMax = binary.LittleEndian.Uint32(b[8:])
+		inRange(r, "instants_max", uint64(m.InstantsMax), 1, 1000)
+	}
+}
+
 func readClusterAdd(r *wire.Reader, m *wire.ClusterAdd) {
 	m.Address = r.Text8()
 	atMost(r, "address", uint64(len(m.Address)), 255)
@@ -686,19 +703,19 @@ func readScheduleShow(r *wire.Reader, m *wire.ScheduleShow) {
 }
 
 func readScheduleList(r *wire.Reader, m *wire.ScheduleList) {
-	if b := r.Take(21); b != nil {
-		m.After = binary.LittleEndian.Uint64(b)
-		m.SchedulesMax = binary.LittleEndian.Uint32(b[8:])
-		m.NextBeforeMs = binary.LittleEndian.Uint64(b[12:])
-		m.Paused = b[20]
+	if b := r.Take(13); b != nil {
+		m.SchedulesMax = binary.LittleEndian.Uint32(b)
+		m.NextBeforeMs = binary.LittleEndian.Uint64(b[4:])
+		m.Paused = b[12]
 		inRange(r, "schedules_max", uint64(m.SchedulesMax), 1, 256)
 		atMost(r, "paused", uint64(m.Paused), 2)
 	}
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
-	topicName(r, m.Topic)
+	inRange(r, "topic", uint64(len(m.Topic)), 0, 128)
 	m.Prefix = r.Text8()
 	atMost(r, "prefix", uint64(len(m.Prefix)), 255)
+	m.Cursor = r.Bytes16()
+	atMost(r, "cursor", uint64(len(m.Cursor)), 512)
 }
 
 func readScheduleDelete(r *wire.Reader, m *wire.ScheduleDelete) {
@@ -730,6 +747,20 @@ func readScheduleResume(r *wire.Reader, m *wire.ScheduleResume) {
 }
 
 func readScheduleRun(r *wire.Reader, m *wire.ScheduleRun) {
+	m.Topic = r.Text8()
+	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	topicName(r, m.Topic)
+	m.Name = r.Text8()
+	atMost(r, "name", uint64(len(m.Name)), 255)
+}
+
+func readScheduleFill(r *wire.Reader, m *wire.ScheduleFill) {
+	if b := r.Take(17); b != nil {
+		m.FromMs = binary.LittleEndian.Uint64(b)
+		m.ToMs = binary.LittleEndian.Uint64(b[8:])
+		m.DryRun = b[16]
+		atMost(r, "dry_run", uint64(m.DryRun), 1)
+	}
 	m.Topic = r.Text8()
 	atMost(r, "topic", uint64(len(m.Topic)), 128)
 	topicName(r, m.Topic)

@@ -51,6 +51,8 @@ func appendResponse(w *wire.Writer, m wire.Message) bool {
 		appendBackupReady(w, m)
 	case *wire.BackupData:
 		appendBackupData(w, m)
+	case *wire.Instants:
+		appendInstants(w, m)
 	case *wire.ClusterReport:
 		appendClusterReport(w, m)
 	case *wire.Groups:
@@ -65,6 +67,8 @@ func appendResponse(w *wire.Writer, m wire.Message) bool {
 		appendSchedules(w, m)
 	case *wire.ScheduleRan:
 		appendScheduleRan(w, m)
+	case *wire.ScheduleFilled:
+		appendScheduleFilled(w, m)
 	case *wire.Error:
 		appendError(w, m)
 	case *wire.Done, *wire.Subscribed:
@@ -300,6 +304,13 @@ func appendFiring(w *wire.Writer, v *wire.Firing) {
 	b[40] = v.Fired
 }
 
+func appendLocalInstant(w *wire.Writer, v *wire.LocalInstant) {
+	b := w.Fixed(9)
+	binary.LittleEndian.PutUint64(b, v.InstantMs)
+	b[8] = w.Len8(len(v.Local))
+	w.Text(v.Local)
+}
+
 func appendListedSchedule(w *wire.Writer, v *wire.ListedSchedule) {
 	b := w.Fixed(104)
 	binary.LittleEndian.PutUint64(b, v.Schedule)
@@ -518,6 +529,14 @@ func appendBackupData(w *wire.Writer, m *wire.BackupData) {
 	w.Bytes32(m.Data)
 }
 
+func appendInstants(w *wire.Writer, m *wire.Instants) {
+	w.Text8(m.ZoneData)
+	w.List(9, len(m.Instants))
+	for i := range m.Instants {
+		appendLocalInstant(w, &m.Instants[i])
+	}
+}
+
 func appendClusterReport(w *wire.Writer, m *wire.ClusterReport) {
 	b := w.Fixed(60)
 	binary.LittleEndian.PutUint64(b, m.Node)
@@ -575,15 +594,24 @@ func appendSchedule(w *wire.Writer, m *wire.Schedule) {
 }
 
 func appendSchedules(w *wire.Writer, m *wire.Schedules) {
-	w.U64(m.After)
 	w.List(104, len(m.Schedules))
 	for i := range m.Schedules {
 		appendListedSchedule(w, &m.Schedules[i])
 	}
+	w.Bytes16(m.Cursor)
 }
 
 func appendScheduleRan(w *wire.Writer, m *wire.ScheduleRan) {
 	w.U64(m.Job)
+}
+
+func appendScheduleFilled(w *wire.Writer, m *wire.ScheduleFilled) {
+	b := w.Fixed(24)
+	binary.LittleEndian.PutUint64(b, m.NextMs)
+	binary.LittleEndian.PutUint32(b[8:], m.Instants)
+	binary.LittleEndian.PutUint32(b[12:], m.Pushed)
+	binary.LittleEndian.PutUint32(b[16:], m.Kept)
+	binary.LittleEndian.PutUint32(b[20:], m.Refused)
 }
 
 func appendError(w *wire.Writer, m *wire.Error) {

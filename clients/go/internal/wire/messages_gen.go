@@ -370,6 +370,14 @@ type Firing struct {
 	Fired uint8
 }
 
+// LocalInstant is a part of frames. An instant, and what the clocks of its zone show.
+type LocalInstant struct {
+	// InstantMs: the instant.
+	InstantMs uint64
+	// Local: date, time, offset and abbreviation in the zone, for example `2027-03-28 03:00:00 +02:00 CEST`.
+	Local string
+}
+
 // ListedSchedule is a part of frames. A schedule on a page of a list.
 type ListedSchedule struct {
 	// ScheduleState: where a schedule stands.
@@ -825,6 +833,20 @@ type BackupEnd struct{}
 // Opcode is OpBackupEnd.
 func (*BackupEnd) Opcode() Opcode { return OpBackupEnd }
 
+// SchedulePreview is the request SCHEDULE_PREVIEW. Says when a schedule with these rules would fire, without setting
+// it.
+type SchedulePreview struct {
+	// ScheduleRules: when it fires. Without an origin, `@every` counts from *from_ms*.
+	ScheduleRules
+	// FromMs: only instants after this time; 0 for now.
+	FromMs uint64
+	// InstantsMax: 1 to limits.InstantsShownMax.
+	InstantsMax uint32
+}
+
+// Opcode is OpSchedulePreview.
+func (*SchedulePreview) Opcode() Opcode { return OpSchedulePreview }
+
 // ClusterStatus is the request CLUSTER_STATUS. Asks for the members of the cluster and how far each is. Any node
 // answers, also one that is not ready for anything else.
 type ClusterStatus struct{}
@@ -940,21 +962,21 @@ type ScheduleShow struct {
 // Opcode is OpScheduleShow.
 func (*ScheduleShow) Opcode() Opcode { return OpScheduleShow }
 
-// ScheduleList is the request SCHEDULE_LIST. Lists schedules of a topic, a page at a time, in the order in which they
-// were made.
+// ScheduleList is the request SCHEDULE_LIST. Lists schedules of a topic, or of all topics that the token may read, a
+// page at a time: those of a topic in the order in which they were made.
 type ScheduleList struct {
-	// After: only those with higher ids; 0 for the first page, and then what the page before says.
-	After uint64
 	// SchedulesMax: 1 to limits.SchedulesListedMax.
 	SchedulesMax uint32
 	// NextBeforeMs: only those with a next instant before this one; 0 for all.
 	NextBeforeMs uint64
 	// Paused: only those that are paused, or those that are not.
 	Paused uint8
-	// Topic: the topic of their jobs.
+	// Topic: the topic of their jobs; empty for all topics.
 	Topic string
 	// Prefix: only those whose names begin like this.
 	Prefix string
+	// Cursor: the cursor of the previous page; empty for the first page.
+	Cursor []byte
 }
 
 // Opcode is OpScheduleList.
@@ -1007,6 +1029,24 @@ type ScheduleRun struct {
 
 // Opcode is OpScheduleRun.
 func (*ScheduleRun) Opcode() Opcode { return OpScheduleRun }
+
+// ScheduleFill is the request SCHEDULE_FILL. Pushes jobs for instants of a schedule in a time that has passed, a part
+// at a time: due at once, unless the topic has a job with the key of the instant.
+type ScheduleFill struct {
+	// FromMs: the first time that counts; for the next part what the part before says.
+	FromMs uint64
+	// ToMs: the last time that counts. It must not be ahead.
+	ToMs uint64
+	// DryRun: 1: it pushes nothing, and counts the instants.
+	DryRun uint8
+	// Topic: the topic of its jobs. The token needs the right to push there, too.
+	Topic string
+	// Name: its name.
+	Name string
+}
+
+// Opcode is OpScheduleFill.
+func (*ScheduleFill) Opcode() Opcode { return OpScheduleFill }
 
 // Welcome is the response WELCOME. The answer to HELLO.
 type Welcome struct {
@@ -1296,6 +1336,17 @@ type BackupData struct {
 // Opcode is OpBackupData.
 func (*BackupData) Opcode() Opcode { return OpBackupData }
 
+// Instants is the response INSTANTS. When a schedule would fire.
+type Instants struct {
+	// ZoneData: the version and the origin of the zone data, for example `2026f, bundled`.
+	ZoneData string
+	// Instants: the next instants, in order: fewer than were asked for if it fires no more.
+	Instants []LocalInstant
+}
+
+// Opcode is OpInstants.
+func (*Instants) Opcode() Opcode { return OpInstants }
+
 // ClusterReport is the response CLUSTER_REPORT. The members of the cluster, as one node sees them.
 type ClusterReport struct {
 	// Node: the node that reports.
@@ -1371,11 +1422,11 @@ func (*Schedule) Opcode() Opcode { return OpSchedule }
 
 // Schedules is the response SCHEDULES. A page of schedules.
 type Schedules struct {
-	// After: where the next page begins; 0 on the last one.
-	After uint64
 	// Schedules: the schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for
 	// it.
 	Schedules []ListedSchedule
+	// Cursor: where the next page goes on; empty on the last one.
+	Cursor []byte
 }
 
 // Opcode is OpSchedules.
@@ -1389,6 +1440,23 @@ type ScheduleRan struct {
 
 // Opcode is OpScheduleRan.
 func (*ScheduleRan) Opcode() Opcode { return OpScheduleRan }
+
+// ScheduleFilled is the response SCHEDULE_FILLED. A part of a time that has passed is filled, or counted.
+type ScheduleFilled struct {
+	// NextMs: from when the next part goes on; 0 if this was the last one.
+	NextMs uint64
+	// Instants: instants of the schedule in this part.
+	Instants uint32
+	// Pushed: jobs that were pushed.
+	Pushed uint32
+	// Kept: instants whose job is in the topic already, by its key.
+	Kept uint32
+	// Refused: jobs that the topic's policy, or a limit of the queue, does not allow.
+	Refused uint32
+}
+
+// Opcode is OpScheduleFilled.
+func (*ScheduleFilled) Opcode() Opcode { return OpScheduleFilled }
 
 // Error is the response ERROR. The request failed as a whole.
 type Error struct {

@@ -71,6 +71,8 @@ func appendRequest(w *Writer, m Message) bool {
 		appendAdvance(w, m)
 	case *BackupRead:
 		appendBackupRead(w, m)
+	case *SchedulePreview:
+		appendSchedulePreview(w, m)
 	case *ClusterAdd:
 		appendClusterAdd(w, m)
 	case *ClusterRemove:
@@ -99,6 +101,8 @@ func appendRequest(w *Writer, m Message) bool {
 		appendScheduleResume(w, m)
 	case *ScheduleRun:
 		appendScheduleRun(w, m)
+	case *ScheduleFill:
+		appendScheduleFill(w, m)
 	case *Ping, *Goodbye, *Topics, *Stats, *BackupBegin, *BackupEnd, *ClusterStatus:
 	default:
 		return false
@@ -406,6 +410,13 @@ func appendBackupRead(w *Writer, m *BackupRead) {
 	binary.LittleEndian.PutUint32(b[8:], m.Bytes)
 }
 
+func appendSchedulePreview(w *Writer, m *SchedulePreview) {
+	appendScheduleRules(w, &m.ScheduleRules)
+	b := w.Fixed(12)
+	binary.LittleEndian.PutUint64(b, m.FromMs)
+	binary.LittleEndian.PutUint32(b[8:], m.InstantsMax)
+}
+
 func appendClusterAdd(w *Writer, m *ClusterAdd) {
 	w.Text8(m.Address)
 }
@@ -458,13 +469,13 @@ func appendScheduleShow(w *Writer, m *ScheduleShow) {
 }
 
 func appendScheduleList(w *Writer, m *ScheduleList) {
-	b := w.Fixed(21)
-	binary.LittleEndian.PutUint64(b, m.After)
-	binary.LittleEndian.PutUint32(b[8:], m.SchedulesMax)
-	binary.LittleEndian.PutUint64(b[12:], m.NextBeforeMs)
-	b[20] = m.Paused
+	b := w.Fixed(13)
+	binary.LittleEndian.PutUint32(b, m.SchedulesMax)
+	binary.LittleEndian.PutUint64(b[4:], m.NextBeforeMs)
+	b[12] = m.Paused
 	w.Text8(m.Topic)
 	w.Text8(m.Prefix)
+	w.Bytes16(m.Cursor)
 }
 
 func appendScheduleDelete(w *Writer, m *ScheduleDelete) {
@@ -486,6 +497,15 @@ func appendScheduleResume(w *Writer, m *ScheduleResume) {
 }
 
 func appendScheduleRun(w *Writer, m *ScheduleRun) {
+	w.Text8(m.Topic)
+	w.Text8(m.Name)
+}
+
+func appendScheduleFill(w *Writer, m *ScheduleFill) {
+	b := w.Fixed(17)
+	binary.LittleEndian.PutUint64(b, m.FromMs)
+	binary.LittleEndian.PutUint64(b[8:], m.ToMs)
+	b[16] = m.DryRun
 	w.Text8(m.Topic)
 	w.Text8(m.Name)
 }

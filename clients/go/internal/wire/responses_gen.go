@@ -91,6 +91,10 @@ func readResponse(op Opcode, r *Reader) Message {
 		m := &BackupData{}
 		readBackupData(r, m)
 		return m
+	case OpInstants:
+		m := &Instants{}
+		readInstants(r, m)
+		return m
 	case OpClusterReport:
 		m := &ClusterReport{}
 		readClusterReport(r, m)
@@ -118,6 +122,10 @@ func readResponse(op Opcode, r *Reader) Message {
 	case OpScheduleRan:
 		m := &ScheduleRan{}
 		readScheduleRan(r, m)
+		return m
+	case OpScheduleFilled:
+		m := &ScheduleFilled{}
+		readScheduleFilled(r, m)
 		return m
 	case OpError:
 		m := &Error{}
@@ -402,6 +410,16 @@ func readFiring(r *Reader, fixed int, v *Firing) {
 	v.Fired = b[40]
 }
 
+func readLocalInstant(r *Reader, fixed int, v *LocalInstant) {
+	b := r.Take(fixed)
+	if b == nil {
+		return
+	}
+	v.InstantMs = binary.LittleEndian.Uint64(b)
+	local := int(b[8])
+	v.Local = r.Text(local)
+}
+
 func readListedSchedule(r *Reader, fixed int, v *ListedSchedule) {
 	b := r.Take(fixed)
 	if b == nil {
@@ -680,6 +698,16 @@ func readBackupData(r *Reader, m *BackupData) {
 	m.Data = r.Bytes32()
 }
 
+func readInstants(r *Reader, m *Instants) {
+	m.ZoneData = r.Text8()
+	if fixed, count := r.List(9); count > 0 {
+		m.Instants = make([]LocalInstant, count)
+		for i := range m.Instants {
+			readLocalInstant(r, fixed, &m.Instants[i])
+		}
+	}
+}
+
 func readClusterReport(r *Reader, m *ClusterReport) {
 	if b := r.Take(60); b != nil {
 		m.Node = binary.LittleEndian.Uint64(b)
@@ -748,17 +776,27 @@ func readSchedule(r *Reader, m *Schedule) {
 }
 
 func readSchedules(r *Reader, m *Schedules) {
-	m.After = r.U64()
 	if fixed, count := r.List(104); count > 0 {
 		m.Schedules = make([]ListedSchedule, count)
 		for i := range m.Schedules {
 			readListedSchedule(r, fixed, &m.Schedules[i])
 		}
 	}
+	m.Cursor = r.Bytes16()
 }
 
 func readScheduleRan(r *Reader, m *ScheduleRan) {
 	m.Job = r.U64()
+}
+
+func readScheduleFilled(r *Reader, m *ScheduleFilled) {
+	if b := r.Take(24); b != nil {
+		m.NextMs = binary.LittleEndian.Uint64(b)
+		m.Instants = binary.LittleEndian.Uint32(b[8:])
+		m.Pushed = binary.LittleEndian.Uint32(b[12:])
+		m.Kept = binary.LittleEndian.Uint32(b[16:])
+		m.Refused = binary.LittleEndian.Uint32(b[20:])
+	}
 }
 
 func readError(r *Reader, m *Error) {

@@ -65,6 +65,7 @@ const (
 	OpBackupBegin     Opcode = 0x60
 	OpBackupRead      Opcode = 0x61
 	OpBackupEnd       Opcode = 0x62
+	OpSchedulePreview Opcode = 0x6f
 	OpClusterStatus   Opcode = 0x70
 	OpClusterAdd      Opcode = 0x71
 	OpClusterRemove   Opcode = 0x72
@@ -80,6 +81,7 @@ const (
 	OpSchedulePause   Opcode = 0x7c
 	OpScheduleResume  Opcode = 0x7d
 	OpScheduleRun     Opcode = 0x7e
+	OpScheduleFill    Opcode = 0x7f
 )
 
 // The responses.
@@ -106,6 +108,7 @@ const (
 	OpTopicSettings  Opcode = 0xd3
 	OpBackupReady    Opcode = 0xe0
 	OpBackupData     Opcode = 0xe1
+	OpInstants       Opcode = 0xef
 	OpClusterReport  Opcode = 0xf0
 	OpGroups         Opcode = 0xf5
 	OpReasons        Opcode = 0xf6
@@ -113,6 +116,7 @@ const (
 	OpSchedule       Opcode = 0xf9
 	OpSchedules      Opcode = 0xfa
 	OpScheduleRan    Opcode = 0xfb
+	OpScheduleFilled Opcode = 0xfc
 	OpError          Opcode = 0xff
 )
 
@@ -156,6 +160,7 @@ var opcodes = [256]opcodeEntry{
 	OpBackupBegin:     {name: "BACKUP_BEGIN", answer: OpBackupReady},
 	OpBackupRead:      {name: "BACKUP_READ", answer: OpBackupData},
 	OpBackupEnd:       {name: "BACKUP_END", answer: OpDone},
+	OpSchedulePreview: {name: "SCHEDULE_PREVIEW", answer: OpInstants, repeat: RepeatSafe},
 	OpClusterStatus:   {name: "CLUSTER_STATUS", answer: OpClusterReport, repeat: RepeatSafe},
 	OpClusterAdd:      {name: "CLUSTER_ADD", answer: OpDone},
 	OpClusterRemove:   {name: "CLUSTER_REMOVE", answer: OpDone},
@@ -171,6 +176,7 @@ var opcodes = [256]opcodeEntry{
 	OpSchedulePause:   {name: "SCHEDULE_PAUSE", answer: OpDone, repeat: RepeatSafe},
 	OpScheduleResume:  {name: "SCHEDULE_RESUME", answer: OpDone, repeat: RepeatSafe},
 	OpScheduleRun:     {name: "SCHEDULE_RUN", answer: OpScheduleRan},
+	OpScheduleFill:    {name: "SCHEDULE_FILL", answer: OpScheduleFilled},
 	OpWelcome:         {name: "WELCOME"},
 	OpPong:            {name: "PONG", isProof: true},
 	OpDone:            {name: "DONE"},
@@ -193,6 +199,7 @@ var opcodes = [256]opcodeEntry{
 	OpTopicSettings:   {name: "TOPIC_SETTINGS"},
 	OpBackupReady:     {name: "BACKUP_READY"},
 	OpBackupData:      {name: "BACKUP_DATA"},
+	OpInstants:        {name: "INSTANTS", isProof: true},
 	OpClusterReport:   {name: "CLUSTER_REPORT"},
 	OpGroups:          {name: "GROUPS", isProof: true},
 	OpReasons:         {name: "REASONS", isProof: true},
@@ -200,6 +207,7 @@ var opcodes = [256]opcodeEntry{
 	OpSchedule:        {name: "SCHEDULE", isProof: true},
 	OpSchedules:       {name: "SCHEDULES", isProof: true},
 	OpScheduleRan:     {name: "SCHEDULE_RAN", isProof: true},
+	OpScheduleFilled:  {name: "SCHEDULE_FILLED", isProof: true},
 	OpError:           {name: "ERROR"},
 }
 

@@ -186,6 +186,8 @@ final class Limit
     public const SCHEDULE_ZONE_BYTES_MAX = 64;
     /** Longest note on a schedule. */
     public const SCHEDULE_NOTE_BYTES_MAX = 256;
+    /** Most instants of SCHEDULE_PREVIEW. */
+    public const INSTANTS_SHOWN_MAX = 1000;
     /** Instants of a schedule that are fired late. */
     public const SCHEDULE_MISSED_MAX = 1000;
     /** Longest jitter of a schedule. */

@@ -39,8 +39,9 @@ final class DocumentationTest extends TestCase
         preg_match_all('/^<!-- (\w+) -->\n```php\n(.*?)^```/ms', $text, $code);
         $code = array_combine($code[1], $code[2]);
         ['producer' => $producer, 'worker' => $worker] = $code;
-        $said = $this->run_($producer . $code['retries'] . $code['calls'] . $code['edit'] . $code['schedules'] . $code['groups']);
-        self::assertSame("morning 0 9 * * 1-5, version 2\nann: 1 ready, 0 reserved\nGroupPaused\n", $said);
+        $said = $this->run_($producer . $code['retries'] . $code['calls'] . $code['edit'] . $code['schedules'] . $code['fill'] . $code['groups']);
+        $schedules = "morning 0 9 * * 1-5, version 2\n2027-03-28 03:00:00 +02:00 CEST\n5 instants, 5 jobs\n";
+        self::assertSame("{$schedules}ann: 1 ready, 0 reserved\nGroupPaused\n", $said);
         $client = new Client(self::$server->address());
         self::assertSame(8, $client->peek('webhooks')->attributes->attemptsMax);
         self::assertSame(8, $client->showTopic('emails')->policy->attemptsMax);

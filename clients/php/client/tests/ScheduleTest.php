@@ -11,9 +11,13 @@ use Adjourn\Error\Server\Invalid;
 use Adjourn\Error\Server\KeyExists;
 use Adjourn\Error\Server\NotFound;
 use Adjourn\Error\UsageError;
+use Adjourn\FilledPart;
+use Adjourn\Filter;
 use Adjourn\Firing;
 use Adjourn\FiringOutcome;
+use Adjourn\Limit;
 use Adjourn\ListedSchedule;
+use Adjourn\LocalInstant;
 use Adjourn\Missed;
 use Adjourn\NewJob;
 use Adjourn\Overlap;
@@ -65,6 +69,8 @@ final class ScheduleTest extends TestCase
         $this->client->setSchedule('t', 'b', '@every 90s');
         $this->client->setSchedule('other', 'c', '@daily');
         self::assertSame(['a @every 1h', 'b @every 90s'], $this->listed());
+        self::assertSame(['t a', 't b', 'other c'], $this->listedOfAll());
+        self::assertSame(['other c'], $this->listedOfAll(prefix: 'c', paused: false));
         $this->client->pauseSchedule('t', 'a', 'for now');
         $state = $this->client->showSchedule('t', 'a')->state;
         self::assertSame([PausedReason::User, 'for now'], [$state->paused, $state->pauseNote]);
@@ -114,6 +120,72 @@ final class ScheduleTest extends TestCase
         $this->assertRefused(KeyExists::class, fn () => $this->client->runSchedule('t', 'a'));
     }
 
+    public function testSchedulesOfManyTopicsAreListedAndChangedAtOnce(): void
+    {
+        $all = [];
+        for ($n = 0; $n <= Limit::SCHEDULES_LISTED_MAX; ++$n) {
+            $this->client->setSchedule("t$n", 'nightly', '@daily');
+            $all[] = "t$n nightly";
+        }
+        foreach ($this->client->schedules(prefix: 'night', paused: false) as $one) {
+            $this->client->pauseSchedule($one->topic, $one->name);
+        }
+        self::assertSame([$all, []], [$this->listedOfAll(paused: true), $this->listedOfAll(paused: false)]);
+    }
+
+    public function testATimeThatHasPassedIsCountedAndFilled(): void
+    {
+        $this->client->setSchedule('t', 'daily', '0 9 * * *', 'report');
+        [$first, $second, $third] = array_map(static fn (int $day) => new \DateTimeImmutable("2024-01-0{$day}T09:00:00Z"), [1, 2, 3]);
+        $fill = fn (mixed ...$time): FilledPart => $this->client->fillSchedule('t', 'daily', ...$time);
+        self::assertEquals(new FilledPart(3, 0, 0, 0, null), $fill($first, $third, dryRun: true));
+        self::assertEquals(new FilledPart(2, 2, 0, 0, null), $fill($first, $second));
+        self::assertEquals(new FilledPart(3, 1, 2, 0, null), $fill($first, $third));
+        $jobs = $this->client->reserve('t', jobsMax: 5);
+        $keys = array_map(static fn (\DateTimeImmutable $at): string => 'daily@' . $at->format('Uv'), [$first, $second, $third]);
+        self::assertSame([$keys, ['report', 'report', 'report']], [array_column($jobs, 'key'), array_column($jobs, 'body')]);
+        self::assertSame([], $this->client->showSchedule('t', 'daily')->history);
+        $this->assertRefused(Invalid::class, fn () => $fill($third, $first));
+        $this->assertRefused(Invalid::class, fn () => $fill($first, $this->adjourn()->now()->modify('+1 minute')));
+        $this->client->setSchedule('t', 'one key', new ScheduleRules('@daily', key: 'fixed'));
+        $this->assertRefused(Invalid::class, fn () => $this->client->fillSchedule('t', 'one key', $first, $third));
+        $this->assertRefused(NotFound::class, fn () => $this->client->fillSchedule('t', 'weekly', $first, $third));
+    }
+
+    public function testALongTimeIsFilledPartByPart(): void
+    {
+        $this->client->setSchedule('t', 'often', '* * * * *');
+        $to = new \DateTimeImmutable('2024-01-01T23:59:00Z');
+        foreach ([[true, 0], [false, 1_440]] as [$dryRun, $pushed]) {
+            $parts = [];
+            for ($next = new \DateTimeImmutable('2024-01-01T00:00:00Z'); $next !== null; $next = $part->next) {
+                $parts[] = $part = $this->client->fillSchedule('t', 'often', $next, $to, $dryRun);
+            }
+            self::assertGreaterThan(1, count($parts));
+            self::assertSame([1_440, $pushed], [array_sum(array_column($parts, 'instants')), array_sum(array_column($parts, 'pushed'))]);
+        }
+        self::assertSame(1_440, $this->client->count(new Filter('t')));
+    }
+
+    public function testAScheduleIsPreviewedWithoutSettingIt(): void
+    {
+        $shown = $this->client->previewSchedule(new ScheduleRules('30 2 * * 7', 'Europe/Berlin'), new \DateTimeImmutable('2024-03-28T00:00:00Z'), 2);
+        self::assertEquals([
+            new LocalInstant(1_711_846_800_000, '2024-03-31 03:00:00 +02:00 CEST'),
+            new LocalInstant(1_712_449_800_000, '2024-04-07 02:30:00 +02:00 CEST'),
+        ], $shown->instants);
+        self::assertNotSame('', $shown->zoneData);
+        $instants = $this->client->previewSchedule('* * * * *')->instants;
+        self::assertCount(5, $instants);
+        self::assertGreaterThan($this->nowMs(), $instants[0]->instantMs);
+        self::assertSame([], $this->client->previewSchedule('@at 2024-01-01T00:00:00Z')->instants);
+        $this->assertRefused(Invalid::class, fn () => $this->client->previewSchedule('61 * * * *'));
+        $this->assertRefused(Invalid::class, fn () => $this->client->previewSchedule(new ScheduleRules('@daily', 'Mars/Olympus')));
+        $this->assertRefused(UsageError::class, fn () => $this->client->previewSchedule('@daily', count: 0));
+        $this->assertRefused(UsageError::class, fn () => $this->client->previewSchedule('@daily', count: 1_001));
+        self::assertSame([], $this->listedOfAll());
+    }
+
     public function testWhatNoScheduleCanBeIsRefused(): void
     {
         $set = fn (ScheduleRules|string $rules, mixed $job = '', mixed ...$more) => $this->client->setSchedule('t', 'a', $rules, $job, ...$more);
@@ -127,6 +199,7 @@ final class ScheduleTest extends TestCase
         foreach ($wrong as $rule) {
             $this->assertRefused(UsageError::class, fn () => $set(new ScheduleRules('@daily', ...$rule)));
         }
+        $this->assertRefused(UsageError::class, fn () => iterator_to_array($this->client->schedules('')));
         self::assertSame([], $this->listed());
     }
 
@@ -142,6 +215,14 @@ final class ScheduleTest extends TestCase
         $all = iterator_to_array($this->client->schedules('t', ...$conditions), false);
 
         return array_map(static fn (ListedSchedule $one): string => "$one->name {$one->rules->when}", $all);
+    }
+
+    /** @return list<string> */
+    private function listedOfAll(mixed ...$conditions): array
+    {
+        $all = iterator_to_array($this->client->schedules(...$conditions), false);
+
+        return array_map(static fn (ListedSchedule $one): string => "$one->topic $one->name", $all);
     }
 
     private function assertRefused(string $class, \Closure $call): void

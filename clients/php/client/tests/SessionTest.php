@@ -245,6 +245,7 @@ final class SessionTest extends TestCase
     {
         yield 'a delete by key' => [static fn (Client $c) => $c->delete(JobRef::key('t', 'k'))];
         yield 'a reschedule' => [static fn (Client $c) => $c->reschedule(1, delayMs: 5)];
+        yield 'a fill' => [static fn (Client $c) => $c->fillSchedule('t', 'n', new \DateTimeImmutable('@1'), new \DateTimeImmutable('@2'))];
         yield 'an edit' => [static fn (Client $c) => $c->edit(1, new JobEdit(priority: 3))];
         yield 'an edit of a version' => [static fn (Client $c) => $c->edit(1, new JobEdit('x'), ifVersion: 3)];
     }

@@ -87,8 +87,10 @@ from .protocol.responses import (
     DueBar,
     Firing,
     GroupState,
+    Instants,
     JobReport,
     ListedSchedule,
+    LocalInstant,
     MemberReport,
     QueueStats,
     Reason,
@@ -101,7 +103,7 @@ from .protocol.responses import (
     Totals,
 )
 from .protocol.values import UNSET, Backoff, Expiry, Late
-from .pages import BulkStep, Page
+from .pages import BulkStep, FilledPart, Page
 from .queue import Job, Queue
 from .schedules import ScheduleOptions
 from .session.leases import LostReason
@@ -140,6 +142,7 @@ __all__ = [
     "ErrorCode",
     "ExpiresBeforeDueError",
     "Expiry",
+    "FilledPart",
     "Firing",
     "FiringOutcome",
     "ForbiddenError",
@@ -150,6 +153,7 @@ __all__ = [
     "Health",
     "HoldReason",
     "IfExists",
+    "Instants",
     "InvalidError",
     "Job",
     "JobCancelled",
@@ -164,6 +168,7 @@ __all__ = [
     "LeaseRef",
     "ListedSchedule",
     "ListOrder",
+    "LocalInstant",
     "LostReason",
     "MalformedError",
     "MemberReport",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from .protocol.responses import JobReport
 
@@ -22,3 +23,18 @@ class BulkStep:
     jobs: int
     skipped: int
     cursor: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FilledPart:
+    """What became of the instants of a schedule in a part of a time that has passed. Go on from `next`; `None`: it was the last part."""
+
+    instants: int
+    """Instants in this part."""
+    pushed: int
+    """Jobs that were pushed. A dry run pushes none."""
+    kept: int
+    """Instants whose job is in the topic already, by its key."""
+    refused: int
+    """Jobs that the topic's policy, or a limit of the queue, does not allow."""
+    next: datetime | None

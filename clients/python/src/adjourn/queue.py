@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
@@ -27,7 +28,7 @@ from .errors import (
 )
 from .groups import checked_group, group_set
 from .jobs import HeadersHook, HeldJob, JobData, NewJob, PushOptions, PushResult
-from .pages import BulkStep, Page
+from .pages import BulkStep, FilledPart, Page
 from .producer import Producer, check_body_bytes
 from .protocol import requests as rq
 from .protocol import responses as rs
@@ -41,15 +42,13 @@ from .protocol.numbers import (
     RELEASE_BY_BACKOFF,
     RELEASE_NOT_STARTED,
     RELEASE_PARKED,
-    SCHEDULES_LISTED_MAX,
     BulkChange,
     DueKind,
     ErrorCode,
     ListOrder,
     Step,
-    WhichPaused,
 )
-from .schedules import ScheduleOptions, schedule_set
+from .schedules import ScheduleOptions, filled_part, schedule_fill, schedule_list, schedule_preview, schedule_set
 from .session.calls import Arrived, Cancellation
 from .session.hold import Arrival
 from .session.leases import LostReason
@@ -499,24 +498,24 @@ class Queue:
         return await self._ask(rq.ScheduleShow(topic, name), rs.Schedule)
 
     async def schedules(
-        self, topic: str, *, prefix: str = "", paused: bool | None = None, next_before: datetime | None = None
+        self, topic: str | None = None, *, prefix: str = "", paused: bool | None = None, next_before: datetime | None = None
     ) -> AsyncIterator[rs.ListedSchedule]:
-        """The schedules of a topic that meet all conditions, in the order in which they were made.
+        """The schedules of a topic, or without one of all topics that the token may read, that meet all conditions. Those of a topic come
+        in the order in which they were made.
 
         With `prefix`: only those whose names begin like this. With `paused`: only those that are paused, or those that are not. With
         `next_before`: only those with a next instant before this time, which needs a time zone.
+
+        To change many at once, list those that meet the conditions, and pause, resume or delete each of them.
         """
-        which = WhichPaused.ANY if paused is None else WhichPaused.PAUSED if paused else WhichPaused.ACTIVE
-        before_ms = 0 if next_before is None else max(1, times.to_epoch_ms(next_before, "next_before"))
-        after = 0
+        request = schedule_list(topic, prefix, paused, next_before)
         while True:
-            request = rq.ScheduleList(after, SCHEDULES_LISTED_MAX, before_ms, which, topic, prefix)
             answer = await self._ask(request, rs.Schedules)
             for one in answer.schedules:
                 yield one
-            after = answer.after
-            if not after:
+            if not answer.cursor:
                 return
+            request = replace(request, cursor=answer.cursor)
 
     async def schedule_pause(self, topic: str, name: str, *, note: str = "") -> None:
         """Lets a schedule fire no more until it is resumed. The note says why, for people."""
@@ -532,6 +531,34 @@ class Queue:
         Raises `KeyExistsError` if the topic has a job with the key that it would have.
         """
         return (await self._ask(rq.ScheduleRun(topic, name), rs.ScheduleRan)).job
+
+    async def schedule_fill(
+        self, topic: str, name: str, start: datetime, end: datetime, *, dry_run: bool = False
+    ) -> FilledPart:
+        """Pushes jobs for the instants that a schedule had from `start` to `end`: those of one part of this time. Go on with the next part:
+
+            start: datetime | None = monday
+            while start is not None:
+                part = await q.schedule_fill("reports", "morning", start, friday)
+                start = part.next
+
+        The jobs are due at once. An instant gets none if the topic has a job with its key; a finished job is pushed again. The history of
+        the schedule does not show these jobs. `dry_run` only counts the instants. If `end` is ahead, or the rules give all jobs one key,
+        it is an `InvalidError`.
+        """
+        request = schedule_fill(topic, name, start, end, dry_run)
+        return filled_part(await self._ask(request, rs.ScheduleFilled))
+
+    async def schedule_preview(
+        self, rules: str | rq.ScheduleRules, *, after: datetime | None = None, instants_max: int = 5, **options: Unpack[ScheduleOptions]
+    ) -> rs.Instants:
+        """When a schedule with these rules would fire: the next instants after now, or after `after`, at most so many. No schedule is set.
+
+        `rules` and the options are those of `schedule_set`. Each instant has `local`, what the clocks of its zone show, such as
+        `2027-03-28 03:00:00 +02:00 CEST`; `zone_data` says which zone data the server used. Without an origin, `@every` counts from
+        `after`, or from now.
+        """
+        return await self._ask(schedule_preview(rules, after, instants_max, options), rs.Instants)
 
     async def schedule_delete(self, topic: str, name: str) -> None:
         """Forgets a schedule. Its jobs stay."""

@@ -11,8 +11,10 @@ from . import times
 from .body import Codec
 from .errors import UsageError
 from .jobs import NewJob
-from .protocol.numbers import Dst, Missed, Overlap
-from .protocol.requests import JobTemplate, ScheduleRules, ScheduleSet
+from .pages import FilledPart
+from .protocol.numbers import INSTANTS_SHOWN_MAX, SCHEDULES_LISTED_MAX, Dst, Missed, Overlap, WhichPaused
+from .protocol.requests import JobTemplate, ScheduleFill, ScheduleList, SchedulePreview, ScheduleRules, ScheduleSet
+from .protocol.responses import ScheduleFilled
 from .times import Duration
 
 _ONLY_IF_NEW = 0xFFFF_FFFF
@@ -78,6 +80,35 @@ def schedule_set(
         raise UsageError("a schedule is set only if it is new, or only if it has a version, not both")
     version = _ONLY_IF_NEW if only_if_new else if_version
     return ScheduleSet(topic, name, _rules(rules, options), _template(job, codec), version)
+
+
+def schedule_list(topic: str | None, prefix: str, paused: bool | None, next_before: datetime | None) -> ScheduleList:
+    """The request for the first page of the schedules that meet these conditions."""
+    if topic == "":
+        raise UsageError("a topic is no empty text: leave it out to list the schedules of all topics")
+    which = WhichPaused.ANY if paused is None else WhichPaused.PAUSED if paused else WhichPaused.ACTIVE
+    before_ms = 0 if next_before is None else max(1, times.to_epoch_ms(next_before, "next_before"))
+    return ScheduleList(SCHEDULES_LISTED_MAX, before_ms, which, "" if topic is None else topic, prefix, b"")
+
+
+def schedule_fill(topic: str, name: str, start: datetime, end: datetime, dry_run: bool) -> ScheduleFill:
+    """The request that pushes jobs for the instants from `start` to `end`, or for the first of them."""
+    if not isinstance(dry_run, bool):
+        raise UsageError(f"dry_run is True or False, not {dry_run!r}")
+    return ScheduleFill(times.to_epoch_ms(start, "start"), times.to_epoch_ms(end, "end", down=True), dry_run, topic, name)
+
+
+def filled_part(answer: ScheduleFilled) -> FilledPart:
+    """What a request of a fill did."""
+    return FilledPart(answer.instants, answer.pushed, answer.kept, answer.refused, times.moment(answer.next_ms))
+
+
+def schedule_preview(rules: str | ScheduleRules, after: datetime | None, instants_max: int, options: ScheduleOptions) -> SchedulePreview:
+    """The request that asks when a schedule with these rules would fire."""
+    if type(instants_max) is not int or not 1 <= instants_max <= INSTANTS_SHOWN_MAX:
+        raise UsageError(f"instants_max is 1 to {INSTANTS_SHOWN_MAX}, not {instants_max!r}")
+    after_ms = 0 if after is None else max(1, times.to_epoch_ms(after, "after", down=True))
+    return SchedulePreview(_rules(rules, options), after_ms, instants_max)
 
 
 def _rules(rules: str | ScheduleRules, options: ScheduleOptions) -> ScheduleRules:

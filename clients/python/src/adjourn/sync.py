@@ -27,7 +27,7 @@ from .connecting import Connecting
 from .edit import EditParts
 from .errors import ClientClosedError, ForkedError
 from .jobs import HeldJob, JobData, NewJob, PushOptions, PushResult
-from .pages import BulkStep, Page
+from .pages import BulkStep, FilledPart, Page
 from .protocol import requests as rq
 from .protocol import responses as rs
 from .protocol.elements import TopicPolicy
@@ -434,9 +434,9 @@ class Queue:
         return self._do(lambda q: q.schedule_show(topic, name))
 
     def schedules(
-        self, topic: str, *, prefix: str = "", paused: bool | None = None, next_before: datetime | None = None
+        self, topic: str | None = None, *, prefix: str = "", paused: bool | None = None, next_before: datetime | None = None
     ) -> Iterator[rs.ListedSchedule]:
-        """The schedules of a topic that meet all conditions. See `adjourn.Queue.schedules`."""
+        """The schedules of a topic, or of all topics, that meet all conditions. See `adjourn.Queue.schedules`."""
         return self._each(lambda q: q.schedules(topic, prefix=prefix, paused=paused, next_before=next_before))
 
     def schedule_pause(self, topic: str, name: str, *, note: str = "") -> None:
@@ -450,6 +450,16 @@ class Queue:
     def schedule_run(self, topic: str, name: str) -> int:
         """Pushes a job of a schedule now. Returns the id of the job."""
         return self._do(lambda q: q.schedule_run(topic, name))
+
+    def schedule_fill(self, topic: str, name: str, start: datetime, end: datetime, *, dry_run: bool = False) -> FilledPart:
+        """Pushes jobs for the instants that a schedule had in one part of a time. See `adjourn.Queue.schedule_fill`."""
+        return self._do(lambda q: q.schedule_fill(topic, name, start, end, dry_run=dry_run))
+
+    def schedule_preview(
+        self, rules: str | rq.ScheduleRules, *, after: datetime | None = None, instants_max: int = 5, **options: Unpack[ScheduleOptions]
+    ) -> rs.Instants:
+        """When a schedule with these rules would fire, without setting it. See `adjourn.Queue.schedule_preview`."""
+        return self._do(lambda q: q.schedule_preview(rules, after=after, instants_max=instants_max, **options))
 
     def schedule_delete(self, topic: str, name: str) -> None:
         """Forgets a schedule. Its jobs stay."""

@@ -36,13 +36,13 @@ def to_seconds(value: Duration, name: str) -> float:
     return seconds
 
 
-def to_epoch_ms(value: datetime, name: str) -> int:
-    """Milliseconds since the epoch, rounded up. A time without a zone is refused."""
+def to_epoch_ms(value: datetime, name: str, *, down: bool = False) -> int:
+    """Milliseconds since the epoch, rounded up, or down. A time without a zone is refused."""
     if not isinstance(value, datetime):
         raise UsageError(f"{name} is a datetime with a time zone, not {value!r}")
     if value.utcoffset() is None:
         raise UsageError(f"{name} is a datetime without a time zone: write datetime.now(timezone.utc), for example")
-    return max(0, -((_EPOCH - value) // _MILLISECOND))
+    return max(0, (value - _EPOCH) // _MILLISECOND if down else -((_EPOCH - value) // _MILLISECOND))
 
 
 def to_due(delay: Duration | None, at: datetime | None) -> tuple[int, DueKind]:

@@ -58,6 +58,7 @@ const READING = new Set<Request['name']>([
   'TOPIC_WHY',
   'SCHEDULE_SHOW',
   'SCHEDULE_LIST',
+  'SCHEDULE_PREVIEW',
   'CLUSTER_STATUS',
   'RESERVE',
   'SUBSCRIBE',

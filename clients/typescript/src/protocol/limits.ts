@@ -176,6 +176,8 @@ export const SCHEDULE_WHEN_BYTES_MAX = 2_048;
 export const SCHEDULE_ZONE_BYTES_MAX = 64;
 /** Longest note on a schedule. */
 export const SCHEDULE_NOTE_BYTES_MAX = 256;
+/** Most instants of SCHEDULE_PREVIEW. */
+export const INSTANTS_SHOWN_MAX = 1_000;
 /** Instants of a schedule that are fired late. */
 export const SCHEDULE_MISSED_MAX = 1_000;
 /** Longest jitter of a schedule. */

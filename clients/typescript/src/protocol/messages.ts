@@ -633,6 +633,14 @@ export interface FiringValue {
   readonly fired: number;
 }
 
+/** An instant, and what the clocks of its zone show. */
+export interface LocalInstantValue {
+  /** The instant. */
+  readonly instantMs: bigint;
+  /** Date, time, offset and abbreviation in the zone, for example `2027-03-28 03:00:00 +02:00 CEST`. */
+  readonly local: string;
+}
+
 /** A schedule on a page of a list. */
 export interface ListedScheduleValue {
   /** Its id. */
@@ -1015,6 +1023,14 @@ export interface BackupReadFields {
   readonly bytes: number;
 }
 
+/** SCHEDULE_PREVIEW: Says when a schedule with these rules would fire, without setting it. */
+export interface SchedulePreviewFields extends ScheduleRulesValue {
+  /** Only instants after this time; 0 for now. */
+  readonly fromMs: bigint;
+  /** 1 to `INSTANTS_SHOWN_MAX`. */
+  readonly instantsMax: number;
+}
+
 /** CLUSTER_ADD: Adds the node that listens for its peers at an address; it votes when it has caught up. */
 export interface ClusterAddFields {
   /** Where it listens for its peers, as `host:port`. */
@@ -1092,20 +1108,23 @@ export interface ScheduleShowFields {
   readonly name: string;
 }
 
-/** SCHEDULE_LIST: Lists schedules of a topic, a page at a time, in the order in which they were made. */
+/**
+ * SCHEDULE_LIST: Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a
+ * topic in the order in which they were made.
+ */
 export interface ScheduleListFields {
-  /** Only those with higher ids; 0 for the first page, and then what the page before says. */
-  readonly after: bigint;
   /** 1 to `SCHEDULES_LISTED_MAX`. */
   readonly schedulesMax: number;
   /** Only those with a next instant before this one; 0 for all. */
   readonly nextBeforeMs: bigint;
   /** Only those that are paused, or those that are not: 0 any, 1 paused, 2 active. */
   readonly paused: number;
-  /** The topic of their jobs. */
+  /** The topic of their jobs; empty for all topics. */
   readonly topic: string;
   /** Only those whose names begin like this. */
   readonly prefix: string;
+  /** The cursor of the previous page; empty for the first page. */
+  readonly cursor: Uint8Array;
 }
 
 /** SCHEDULE_DELETE: Forgets a schedule. Its jobs stay. */
@@ -1137,6 +1156,23 @@ export interface ScheduleResumeFields {
 /** SCHEDULE_RUN: Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
 export interface ScheduleRunFields {
   /** The topic of its jobs. */
+  readonly topic: string;
+  /** Its name. */
+  readonly name: string;
+}
+
+/**
+ * SCHEDULE_FILL: Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once,
+ * unless the topic has a job with the key of the instant.
+ */
+export interface ScheduleFillFields {
+  /** The first time that counts; for the next part what the part before says. */
+  readonly fromMs: bigint;
+  /** The last time that counts. It must not be ahead. */
+  readonly toMs: bigint;
+  /** 1: it pushes nothing, and counts the instants. */
+  readonly dryRun: number;
+  /** The topic of its jobs. The token needs the right to push there, too. */
   readonly topic: string;
   /** Its name. */
   readonly name: string;
@@ -1225,6 +1261,8 @@ export const REQUESTS = {
   BACKUP_READ: 0x61,
   /** Lets go of it. The end of the connection does the same. */
   BACKUP_END: 0x62,
+  /** Says when a schedule with these rules would fire, without setting it. */
+  SCHEDULE_PREVIEW: 0x6f,
   /**
    * Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything
    * else.
@@ -1248,7 +1286,10 @@ export const REQUESTS = {
   SCHEDULE_SET: 0x78,
   /** Reads one schedule, and what it did of late. */
   SCHEDULE_SHOW: 0x79,
-  /** Lists schedules of a topic, a page at a time, in the order in which they were made. */
+  /**
+   * Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the
+   * order in which they were made.
+   */
   SCHEDULE_LIST: 0x7a,
   /** Forgets a schedule. Its jobs stay. */
   SCHEDULE_DELETE: 0x7b,
@@ -1258,6 +1299,11 @@ export const REQUESTS = {
   SCHEDULE_RESUME: 0x7d,
   /** Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
   SCHEDULE_RUN: 0x7e,
+  /**
+   * Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic
+   * has a job with the key of the instant.
+   */
+  SCHEDULE_FILL: 0x7f,
 } as const;
 
 export interface RequestFieldsByName {
@@ -1299,6 +1345,7 @@ export interface RequestFieldsByName {
   readonly BACKUP_BEGIN: NoFields;
   readonly BACKUP_READ: BackupReadFields;
   readonly BACKUP_END: NoFields;
+  readonly SCHEDULE_PREVIEW: SchedulePreviewFields;
   readonly CLUSTER_STATUS: NoFields;
   readonly CLUSTER_ADD: ClusterAddFields;
   readonly CLUSTER_REMOVE: ClusterRemoveFields;
@@ -1314,6 +1361,7 @@ export interface RequestFieldsByName {
   readonly SCHEDULE_PAUSE: SchedulePauseFields;
   readonly SCHEDULE_RESUME: ScheduleResumeFields;
   readonly SCHEDULE_RUN: ScheduleRunFields;
+  readonly SCHEDULE_FILL: ScheduleFillFields;
 }
 
 export type RequestName = keyof RequestFieldsByName;
@@ -1552,6 +1600,14 @@ export interface BackupDataFields {
   readonly data: Uint8Array;
 }
 
+/** INSTANTS: When a schedule would fire. */
+export interface InstantsFields {
+  /** The version and the origin of the zone data, for example `2026f, bundled`. */
+  readonly zoneData: string;
+  /** The next instants, in order: fewer than were asked for if it fires no more. */
+  readonly instants: readonly LocalInstantValue[];
+}
+
 /** CLUSTER_REPORT: The members of the cluster, as one node sees them. */
 export interface ClusterReportFields {
   /** The node that reports. */
@@ -1608,16 +1664,30 @@ export interface ScheduleFields extends ScheduleRulesValue, JobTemplateValue {
 
 /** SCHEDULES: A page of schedules. */
 export interface SchedulesFields {
-  /** Where the next page begins; 0 on the last one. */
-  readonly after: bigint;
   /** The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it. */
   readonly schedules: readonly ListedScheduleValue[];
+  /** Where the next page goes on; empty on the last one. */
+  readonly cursor: Uint8Array;
 }
 
 /** SCHEDULE_RAN: A schedule pushed a job. */
 export interface ScheduleRanFields {
   /** Its id. */
   readonly job: bigint;
+}
+
+/** SCHEDULE_FILLED: A part of a time that has passed is filled, or counted. */
+export interface ScheduleFilledFields {
+  /** From when the next part goes on; 0 if this was the last one. */
+  readonly nextMs: bigint;
+  /** Instants of the schedule in this part. */
+  readonly instants: number;
+  /** Jobs that were pushed. */
+  readonly pushed: number;
+  /** Instants whose job is in the topic already, by its key. */
+  readonly kept: number;
+  /** Jobs that the topic's policy, or a limit of the queue, does not allow. */
+  readonly refused: number;
 }
 
 /** ERROR: The request failed as a whole. */
@@ -1682,6 +1752,8 @@ export const RESPONSES = {
   BACKUP_READY: 0xe0,
   /** A part of a backup. */
   BACKUP_DATA: 0xe1,
+  /** When a schedule would fire. */
+  INSTANTS: 0xef,
   /** The members of the cluster, as one node sees them. */
   CLUSTER_REPORT: 0xf0,
   /** A page of groups. */
@@ -1696,6 +1768,8 @@ export const RESPONSES = {
   SCHEDULES: 0xfa,
   /** A schedule pushed a job. */
   SCHEDULE_RAN: 0xfb,
+  /** A part of a time that has passed is filled, or counted. */
+  SCHEDULE_FILLED: 0xfc,
   /** The request failed as a whole. */
   ERROR: 0xff,
 } as const;
@@ -1723,6 +1797,7 @@ export interface ResponseFieldsByName {
   readonly TOPIC_SETTINGS: TopicSettingsFields;
   readonly BACKUP_READY: BackupReadyFields;
   readonly BACKUP_DATA: BackupDataFields;
+  readonly INSTANTS: InstantsFields;
   readonly CLUSTER_REPORT: ClusterReportFields;
   readonly GROUPS: GroupsFields;
   readonly REASONS: ReasonsFields;
@@ -1730,6 +1805,7 @@ export interface ResponseFieldsByName {
   readonly SCHEDULE: ScheduleFields;
   readonly SCHEDULES: SchedulesFields;
   readonly SCHEDULE_RAN: ScheduleRanFields;
+  readonly SCHEDULE_FILLED: ScheduleFilledFields;
   readonly ERROR: ErrorFields;
 }
 
@@ -1762,6 +1838,7 @@ export const REPEATABLE: ReadonlySet<RequestName> = new Set([
   'CONNECTIONS',
   'TOPIC_SET',
   'TOPIC_SHOW',
+  'SCHEDULE_PREVIEW',
   'CLUSTER_STATUS',
   'GROUP_SET',
   'GROUP_LIST',
@@ -1792,10 +1869,12 @@ export const PROOFS: ReadonlySet<ResponseName> = new Set([
   'TOPIC_COUNTS',
   'QUEUE_STATS',
   'CONNECTION_LIST',
+  'INSTANTS',
   'GROUPS',
   'REASONS',
   'SCHEDULED',
   'SCHEDULE',
   'SCHEDULES',
   'SCHEDULE_RAN',
+  'SCHEDULE_FILLED',
 ]);

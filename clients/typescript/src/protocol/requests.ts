@@ -44,8 +44,10 @@ import {
   type ResumeFields,
   type RunNowFields,
   type ScheduleDeleteFields,
+  type ScheduleFillFields,
   type ScheduleListFields,
   type SchedulePauseFields,
+  type SchedulePreviewFields,
   type ScheduleResumeFields,
   type ScheduleRulesValue,
   type ScheduleRunFields,
@@ -321,6 +323,12 @@ function putBackupRead(to: ByteWriter, fields: BackupReadFields): void {
   to.u32(fields.bytes);
 }
 
+function putSchedulePreview(to: ByteWriter, fields: SchedulePreviewFields): void {
+  putScheduleRules(to, fields);
+  to.u64(fields.fromMs);
+  to.u32(fields.instantsMax);
+}
+
 function putClusterAdd(to: ByteWriter, fields: ClusterAddFields): void {
   to.text8(fields.address);
 }
@@ -371,12 +379,12 @@ function putScheduleShow(to: ByteWriter, fields: ScheduleShowFields): void {
 }
 
 function putScheduleList(to: ByteWriter, fields: ScheduleListFields): void {
-  to.u64(fields.after);
   to.u32(fields.schedulesMax);
   to.u64(fields.nextBeforeMs);
   to.u8(fields.paused);
   to.text8(fields.topic);
   to.text8(fields.prefix);
+  to.raw16(fields.cursor);
 }
 
 function putScheduleDelete(to: ByteWriter, fields: ScheduleDeleteFields): void {
@@ -397,6 +405,14 @@ function putScheduleResume(to: ByteWriter, fields: ScheduleResumeFields): void {
 }
 
 function putScheduleRun(to: ByteWriter, fields: ScheduleRunFields): void {
+  to.text8(fields.topic);
+  to.text8(fields.name);
+}
+
+function putScheduleFill(to: ByteWriter, fields: ScheduleFillFields): void {
+  to.u64(fields.fromMs);
+  to.u64(fields.toMs);
+  to.u8(fields.dryRun);
   to.text8(fields.topic);
   to.text8(fields.name);
 }
@@ -447,6 +463,7 @@ const PUT: { readonly [N in RequestName]: (to: ByteWriter, fields: RequestFields
   BACKUP_BEGIN: () => {},
   BACKUP_READ: putBackupRead,
   BACKUP_END: () => {},
+  SCHEDULE_PREVIEW: putSchedulePreview,
   CLUSTER_STATUS: () => {},
   CLUSTER_ADD: putClusterAdd,
   CLUSTER_REMOVE: putClusterRemove,
@@ -462,4 +479,5 @@ const PUT: { readonly [N in RequestName]: (to: ByteWriter, fields: RequestFields
   SCHEDULE_PAUSE: putSchedulePause,
   SCHEDULE_RESUME: putScheduleResume,
   SCHEDULE_RUN: putScheduleRun,
+  SCHEDULE_FILL: putScheduleFill,
 };

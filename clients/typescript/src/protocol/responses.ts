@@ -23,6 +23,7 @@ import type {
   GoingAwayFields,
   GroupStateValue,
   GroupsFields,
+  InstantsFields,
   JobFields,
   JobTemplateValue,
   JobsFields,
@@ -30,6 +31,7 @@ import type {
   LeasedFields,
   ListedScheduleValue,
   ListedValue,
+  LocalInstantValue,
   MemberValue,
   NodeValue,
   PongFields,
@@ -41,6 +43,7 @@ import type {
   ReservedFields,
   Response,
   ScheduleFields,
+  ScheduleFilledFields,
   ScheduleRanFields,
   ScheduleRulesValue,
   ScheduleStateValue,
@@ -104,6 +107,8 @@ export function decodeResponse({ opcode, payload }: Frame): Response | null {
       return { name: 'BACKUP_READY', fields: takeBackupReady(new ByteReader(payload)) };
     case 0xe1:
       return { name: 'BACKUP_DATA', fields: takeBackupData(new ByteReader(payload)) };
+    case 0xef:
+      return { name: 'INSTANTS', fields: takeInstants(new ByteReader(payload)) };
     case 0xf0:
       return { name: 'CLUSTER_REPORT', fields: takeClusterReport(new ByteReader(payload)) };
     case 0xf5:
@@ -118,6 +123,8 @@ export function decodeResponse({ opcode, payload }: Frame): Response | null {
       return { name: 'SCHEDULES', fields: takeSchedules(new ByteReader(payload)) };
     case 0xfb:
       return { name: 'SCHEDULE_RAN', fields: takeScheduleRan(new ByteReader(payload)) };
+    case 0xfc:
+      return { name: 'SCHEDULE_FILLED', fields: takeScheduleFilled(new ByteReader(payload)) };
     case 0xff:
       return { name: 'ERROR', fields: takeError(new ByteReader(payload)) };
     default:
@@ -396,6 +403,15 @@ function takeFiring(from: ByteReader, fixed: number): FiringValue {
   };
 }
 
+function takeLocalInstant(from: ByteReader, fixed: number): LocalInstantValue {
+  const at = from.skip(fixed, 'the fixed part of local_instant');
+  const { view } = from;
+  return {
+    instantMs: view.getBigUint64(at, true),
+    local: from.text(view.getUint8(at + 8), 'local'),
+  };
+}
+
 function takeListedSchedule(from: ByteReader, fixed: number): ListedScheduleValue {
   const at = from.skip(fixed, 'the fixed part of listed_schedule');
   const { view } = from;
@@ -599,6 +615,13 @@ function takeBackupData(from: ByteReader): BackupDataFields {
   };
 }
 
+function takeInstants(from: ByteReader): InstantsFields {
+  return {
+    zoneData: from.text(from.u8('zone_data'), 'zone_data'),
+    instants: from.list(9, 'instants', takeLocalInstant),
+  };
+}
+
 function takeClusterReport(from: ByteReader): ClusterReportFields {
   return {
     node: from.u64('node'),
@@ -645,14 +668,24 @@ function takeSchedule(from: ByteReader): ScheduleFields {
 
 function takeSchedules(from: ByteReader): SchedulesFields {
   return {
-    after: from.u64('after'),
     schedules: from.list(104, 'schedules', takeListedSchedule),
+    cursor: from.copy(from.u16('cursor'), 'cursor'),
   };
 }
 
 function takeScheduleRan(from: ByteReader): ScheduleRanFields {
   return {
     job: from.u64('job'),
+  };
+}
+
+function takeScheduleFilled(from: ByteReader): ScheduleFilledFields {
+  return {
+    nextMs: from.u64('next_ms'),
+    instants: from.u32('instants'),
+    pushed: from.u32('pushed'),
+    kept: from.u32('kept'),
+    refused: from.u32('refused'),
   };
 }
 

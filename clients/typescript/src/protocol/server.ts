@@ -52,6 +52,7 @@ import {
   type GroupStateValue,
   type GroupsFields,
   type HelloFields,
+  type InstantsFields,
   type JobFields,
   type JobReference,
   type JobTemplateValue,
@@ -65,6 +66,7 @@ import {
   type ListFields,
   type ListedScheduleValue,
   type ListedValue,
+  type LocalInstantValue,
   type MemberValue,
   type NewJobValue,
   type NodeValue,
@@ -89,8 +91,11 @@ import {
   type RunNowFields,
   type ScheduleDeleteFields,
   type ScheduleFields,
+  type ScheduleFillFields,
+  type ScheduleFilledFields,
   type ScheduleListFields,
   type SchedulePauseFields,
+  type SchedulePreviewFields,
   type ScheduleRanFields,
   type ScheduleResumeFields,
   type ScheduleRulesValue,
@@ -200,6 +205,8 @@ export function decodeRequest({ opcode, group, id, payload }: Frame): Request {
       return { name: 'BACKUP_READ', fields: takeBackupRead(new ByteReader(payload)) };
     case 0x62:
       return { name: 'BACKUP_END', fields: {} };
+    case 0x6f:
+      return { name: 'SCHEDULE_PREVIEW', fields: takeSchedulePreview(new ByteReader(payload)) };
     case 0x70:
       return { name: 'CLUSTER_STATUS', fields: {} };
     case 0x71:
@@ -230,6 +237,8 @@ export function decodeRequest({ opcode, group, id, payload }: Frame): Request {
       return { name: 'SCHEDULE_RESUME', fields: takeScheduleResume(new ByteReader(payload)) };
     case 0x7e:
       return { name: 'SCHEDULE_RUN', fields: takeScheduleRun(new ByteReader(payload)) };
+    case 0x7f:
+      return { name: 'SCHEDULE_FILL', fields: takeScheduleFill(new ByteReader(payload)) };
     default:
       throw new DecodeError(`opcode ${opcode} is no request that is known here`);
   }
@@ -544,6 +553,14 @@ function takeBackupRead(from: ByteReader): BackupReadFields {
   };
 }
 
+function takeSchedulePreview(from: ByteReader): SchedulePreviewFields {
+  return {
+    ...takeScheduleRules(from, 62),
+    fromMs: from.u64('from_ms'),
+    instantsMax: atLeast(1, from.u32('instants_max'), 'instants_max'),
+  };
+}
+
 function takeClusterAdd(from: ByteReader): ClusterAddFields {
   return {
     address: from.text(from.u8('address'), 'address'),
@@ -612,12 +629,12 @@ function takeScheduleShow(from: ByteReader): ScheduleShowFields {
 
 function takeScheduleList(from: ByteReader): ScheduleListFields {
   return {
-    after: from.u64('after'),
     schedulesMax: atLeast(1, from.u32('schedules_max'), 'schedules_max'),
     nextBeforeMs: from.u64('next_before_ms'),
     paused: checkedChoice(from.u8('paused'), 3, 'paused'),
-    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    topic: from.text(from.u8('topic'), 'topic'),
     prefix: from.text(from.u8('prefix'), 'prefix'),
+    cursor: from.copy(from.u16('cursor'), 'cursor'),
   };
 }
 
@@ -645,6 +662,16 @@ function takeScheduleResume(from: ByteReader): ScheduleResumeFields {
 
 function takeScheduleRun(from: ByteReader): ScheduleRunFields {
   return {
+    topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    name: from.text(from.u8('name'), 'name'),
+  };
+}
+
+function takeScheduleFill(from: ByteReader): ScheduleFillFields {
+  return {
+    fromMs: from.u64('from_ms'),
+    toMs: from.u64('to_ms'),
+    dryRun: from.u8('dry_run'),
     topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
     name: from.text(from.u8('name'), 'name'),
   };
@@ -896,6 +923,12 @@ function putFiring(to: ByteWriter, value: FiringValue): void {
   to.u8(value.fired);
 }
 
+function putLocalInstant(to: ByteWriter, value: LocalInstantValue): void {
+  to.u64(value.instantMs);
+  const localAt = to.skip(1);
+  to.textAt8(localAt, value.local);
+}
+
 function putListedSchedule(to: ByteWriter, value: ListedScheduleValue): void {
   to.u64(value.schedule);
   to.u64(value.nextMs);
@@ -1074,6 +1107,12 @@ function putBackupData(to: ByteWriter, fields: BackupDataFields): void {
   to.raw32(fields.data);
 }
 
+function putInstants(to: ByteWriter, fields: InstantsFields): void {
+  to.text8(fields.zoneData);
+  to.list(9, fields.instants.length);
+  for (const item of fields.instants) putLocalInstant(to, item);
+}
+
 function putClusterReport(to: ByteWriter, fields: ClusterReportFields): void {
   to.u64(fields.node);
   to.exactly(16, fields.clusterId);
@@ -1113,13 +1152,21 @@ function putSchedule(to: ByteWriter, fields: ScheduleFields): void {
 }
 
 function putSchedules(to: ByteWriter, fields: SchedulesFields): void {
-  to.u64(fields.after);
   to.list(104, fields.schedules.length);
   for (const item of fields.schedules) putListedSchedule(to, item);
+  to.raw16(fields.cursor);
 }
 
 function putScheduleRan(to: ByteWriter, fields: ScheduleRanFields): void {
   to.u64(fields.job);
+}
+
+function putScheduleFilled(to: ByteWriter, fields: ScheduleFilledFields): void {
+  to.u64(fields.nextMs);
+  to.u32(fields.instants);
+  to.u32(fields.pushed);
+  to.u32(fields.kept);
+  to.u32(fields.refused);
 }
 
 function putError(to: ByteWriter, fields: ErrorFields): void {
@@ -1154,6 +1201,7 @@ const PUT: { readonly [N in ResponseName]: (to: ByteWriter, fields: ResponseFiel
   TOPIC_SETTINGS: putTopicSettings,
   BACKUP_READY: putBackupReady,
   BACKUP_DATA: putBackupData,
+  INSTANTS: putInstants,
   CLUSTER_REPORT: putClusterReport,
   GROUPS: putGroups,
   REASONS: putReasons,
@@ -1161,5 +1209,6 @@ const PUT: { readonly [N in ResponseName]: (to: ByteWriter, fields: ResponseFiel
   SCHEDULE: putSchedule,
   SCHEDULES: putSchedules,
   SCHEDULE_RAN: putScheduleRan,
+  SCHEDULE_FILLED: putScheduleFilled,
   ERROR: putError,
 };

@@ -1,10 +1,12 @@
-//! Schedules: sets, shows, lists, runs, pauses and deletes them.
+//! Schedules: sets, shows, lists, previews, runs, fills, pauses and deletes them.
+
+use bytes::Bytes;
 
 use crate::calls::Client;
 use crate::error::ClientError;
 use adjourn_protocol::{
-    ListedSchedule, Request, ScheduleConditions, ScheduleList, SchedulePage, ScheduleRan, ScheduleReport,
-    ScheduleSet, Scheduled,
+    ListedSchedule, Request, ScheduleConditions, ScheduleFill, ScheduleFilled, ScheduleInstants,
+    ScheduleList, SchedulePage, SchedulePreview, ScheduleRan, ScheduleReport, ScheduleSet, Scheduled,
 };
 use adjourn_types::limits::{SCHEDULE_NAME_BYTES_MAX, SCHEDULES_LISTED_MAX};
 use adjourn_types::{JobId, TopicName};
@@ -25,26 +27,27 @@ impl Client {
         self.ask(Request::ScheduleShow { topic: topic.clone(), name: name.to_owned() }).await
     }
 
-    /// The schedules of a topic that meet these conditions, in the order in which they were made.
+    /// The schedules that meet these conditions, of a topic or of all that the token may read; those of a topic in the order in which
+    /// they were made.
     pub async fn schedules(
         &self,
-        topic: &TopicName,
+        topic: Option<&TopicName>,
         conditions: &ScheduleConditions,
     ) -> Result<Vec<ListedSchedule>, ClientError> {
-        let (mut schedules, mut after) = (Vec::new(), JobId(0));
+        let (mut schedules, mut cursor) = (Vec::new(), Bytes::new());
         if conditions.prefix.len() > SCHEDULE_NAME_BYTES_MAX {
             // No name is that long.
             return Ok(schedules);
         }
         loop {
-            let (topic, conditions) = (topic.clone(), conditions.clone());
-            let list = ScheduleList { topic, conditions, after, schedules_max: SCHEDULES_LISTED_MAX };
+            let (topic, conditions) = (topic.cloned(), conditions.clone());
+            let list = ScheduleList { topic, conditions, schedules_max: SCHEDULES_LISTED_MAX, cursor };
             let mut page: SchedulePage = self.ask(Request::ScheduleList(list)).await?;
             schedules.append(&mut page.schedules);
-            match page.after {
-                Some(id) => after = id,
-                None => return Ok(schedules),
+            if page.cursor.is_empty() {
+                return Ok(schedules);
             }
+            cursor = page.cursor;
         }
     }
 
@@ -54,6 +57,21 @@ impl Client {
     pub async fn run_schedule(&self, topic: &TopicName, name: &str) -> Result<JobId, ClientError> {
         let request = Request::ScheduleRun { topic: topic.clone(), name: name.to_owned() };
         self.ask(request).await.map(|ScheduleRan(job)| job)
+    }
+
+    /// Pushes jobs for the first instants of a time that has passed, due at once, unless the topic has a job with the key of such an
+    /// instant; or counts instants. [`Backfill`](adjourn_protocol::Backfill) goes through the parts of a time.
+    ///
+    /// [`ErrorCode::Invalid`](adjourn_protocol::ErrorCode::Invalid) if the time is ahead, or all jobs of the schedule have one key.
+    pub async fn fill_schedule(&self, fill: ScheduleFill) -> Result<ScheduleFilled, ClientError> {
+        self.ask(Request::ScheduleFill(fill)).await
+    }
+
+    /// When a schedule with these rules would fire, by the zone data of the leader.
+    ///
+    /// [`ErrorCode::Invalid`](adjourn_protocol::ErrorCode::Invalid) if the rules cannot be read.
+    pub async fn preview_schedule(&self, preview: SchedulePreview) -> Result<ScheduleInstants, ClientError> {
+        self.ask(Request::SchedulePreview(preview)).await
     }
 
     /// Lets a schedule fire no more until it is resumed. The note says why, for people: at most

@@ -21,12 +21,13 @@ impl Engine {
         schedule_view(&self.jobs[slot])
     }
 
-    /// The schedules of a topic with ids after this one, in the order in which they were made.
-    pub fn schedules_of(&self, topic: TopicId, after: JobId) -> impl Iterator<Item = ScheduleView> {
-        let found = self.topics.find(topic).into_iter();
-        let later =
-            found.flat_map(move |topic| topic.schedules.range((Bound::Excluded(after), Bound::Unbounded)));
-        later.filter_map(|(_, slot)| schedule_view(&self.jobs[*slot]))
+    /// The schedules of a topic with ids after this one, in the order in which they were made; then those of later topics.
+    pub fn schedules_after(&self, topic: TopicId, after: JobId) -> impl Iterator<Item = ScheduleView> {
+        let schedules = self.topics.from(topic).flat_map(move |(id, found)| {
+            let first = if id == topic { Bound::Excluded(after) } else { Bound::Unbounded };
+            found.schedules.range((first, Bound::Unbounded))
+        });
+        schedules.filter_map(|(_, slot)| schedule_view(&self.jobs[*slot]))
     }
 
     /// The first instant for which a schedule waits, of all topics. It looks at each schedule.

@@ -360,6 +360,11 @@ impl Topics {
         self.known.iter().map(|(id, topic)| topic.view(*id))
     }
 
+    /// The topics with this id and higher ones.
+    pub(super) fn from(&self, first: TopicId) -> impl Iterator<Item = (TopicId, &Topic)> {
+        self.known.range(first..).map(|(id, topic)| (*id, topic))
+    }
+
     pub(super) fn views_after(&self, name: Option<&str>) -> impl Iterator<Item = TopicView<'_>> {
         let behind = name.map_or(Bound::Unbounded, Bound::Excluded);
         let named = self.names.range::<str, _>((behind, Bound::Unbounded));

@@ -1,6 +1,5 @@
 //! Jobs for the instants of a schedule in a time that has passed.
 
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -8,12 +7,9 @@ use super::super::caller::Caller;
 use super::super::fields::{Field, ScheduleName, Time, TimeMs, either_time, schema, schema_time_ms};
 use super::super::input::{JsonBody, Parts2};
 use super::super::problem::{Problem, ProblemJson};
-use super::push::push_part;
 use super::{Answer, ok};
-use adjourn_calendar::{BACKFILL_MAX, Calendar};
 use adjourn_json::values::time_text;
-use adjourn_protocol::backfill::{Filled, pushes};
-use adjourn_protocol::{ErrorCode, Request as Asked, ScheduleReport};
+use adjourn_protocol::{BACKFILL_MAX, Backfill, Request as Asked, ScheduleFill};
 use adjourn_types::{Millis, TopicName};
 
 /// A time that has passed.
@@ -82,71 +78,51 @@ pub(super) async fn backfill(
     let missing = |field| Problem::at_pointer(field, "give this time: a backfill has a beginning and an end");
     let from = either_time("from", json.from.as_ref(), json.from_ms)?.ok_or_else(|| missing("/from"))?;
     let to = either_time("to", json.to.as_ref(), json.to_ms)?.ok_or_else(|| missing("/to"))?;
-    let is_dry_run = json.dry_run.unwrap_or_default();
-    let Backfilled { instants, filled, next } = fill(&caller, &topic, &name, (from, to), is_dry_run).await?;
-    let Filled { pushed, kept, refused } = filled;
-    ok(&BackfilledJson { instants, pushed, kept, refused, next: next.map(time_text) })
+    if from > to {
+        return Err(Problem::at_pointer("/to", "it ends before it begins: exchange `from` and `to`"));
+    }
+    // The queue refuses it, too, and knows no field of this API.
+    if to > caller.ask::<Millis>(Asked::Ping).await? {
+        return Err(Problem::at_pointer(
+            "/to",
+            "this time is ahead: the schedule fires what is ahead by itself",
+        ));
+    }
+    let time = ScheduleFill { topic, name, from, to, is_dry_run: json.dry_run.unwrap_or_default() };
+    let filled = fill(&caller, time).await?;
+    let next = filled.next().map(|rest| time_text(rest.from));
+    let Backfill { instants, pushed, kept, refused, .. } = filled;
+    ok(&BackfilledJson { instants, pushed, kept, refused, next })
 }
 
-/// The outcome of a backfill.
-#[derive(Clone, Copy, Debug)]
-pub struct Backfilled {
-    /// Instants of the schedule in that time.
-    pub instants: u64,
-    /// What became of them.
-    pub filled: Filled,
-    /// Set if it came upon an error: the first instant that was not filled.
-    pub next: Option<Millis>,
-}
-
-/// Pushes the jobs of a time, or counts them.
+/// Pushes the jobs of a time, or counts its instants. If it comes upon an error after some jobs, there is a next part.
 ///
 /// # Errors
 ///
-/// If the time is not past, or the schedule cannot be filled.
-pub(super) async fn fill(
-    caller: &Caller,
-    topic: &TopicName,
-    name: &str,
-    (from, to): (Millis, Millis),
-    is_dry_run: bool,
-) -> Result<Backfilled, Problem> {
-    let now: Millis = caller.ask(Asked::Ping).await?;
-    if from > to || to > now {
-        let detail = if to > now {
-            "this time is ahead: the schedule fires what is ahead by itself"
-        } else {
-            "it ends before it begins: exchange `from` and `to`"
-        };
-        return Err(Problem::at_pointer("/to", detail));
-    }
-    let asked = Asked::ScheduleShow { topic: topic.clone(), name: name.to_owned() };
-    let report: ScheduleReport = caller.ask(asked).await?;
-    if report.rules.key.is_some() {
-        let detail =
-            "all jobs of this schedule have one key, so that only one can be there: push a job yourself";
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorCode::Invalid, detail));
-    }
-    let calendar = Calendar::of_rules(&report.rules, from, caller.state().zones());
-    let calendar = calendar
-        .map_err(|error| Problem::malformed(format!("this member does not know when it fires: {error}")))?;
-    let instants = calendar.to_fill(from, to).ok_or_else(|| {
-        let detail =
-            format!("the schedule has more than {BACKFILL_MAX} instants in this time: fill a shorter one");
-        Problem::at_pointer("/to", detail)
-    })?;
-    let (mut filled, mut next) = (Filled::default(), None);
-    let filling = if is_dry_run { &[] } else { &instants[..] };
-    for (first, jobs) in pushes(&report, name, filling) {
-        match push_part(caller, topic, jobs, None).await {
-            Ok(results) => filled.count(&results),
-            Err(problem) if filled == Filled::default() => return Err(problem),
-            // What was pushed stays.
-            Err(_) => {
-                next = Some(first);
-                break;
-            }
+/// If the schedule cannot be filled, or has too many instants.
+pub(super) async fn fill(caller: &Caller, time: ScheduleFill) -> Result<Backfill, Problem> {
+    let mut counted = Backfill::new(ScheduleFill { is_dry_run: true, ..time.clone() });
+    while let Some(part) = counted.next() {
+        counted.note(&caller.ask(Asked::ScheduleFill(part.clone())).await?);
+        if counted.is_too_long() {
+            let detail = format!(
+                "the schedule has more than {BACKFILL_MAX} instants in this time: fill a shorter one"
+            );
+            return Err(Problem::at_pointer("/to", detail));
         }
     }
-    Ok(Backfilled { instants: instants.len() as u64, filled, next })
+    if time.is_dry_run {
+        return Ok(counted);
+    }
+    let mut filled = Backfill::new(time);
+    while let Some(part) = filled.next() {
+        caller.wait_for_turn().await;
+        match caller.ask(Asked::ScheduleFill(part.clone())).await {
+            Ok(part) => filled.note(&part),
+            Err(problem) if filled.instants == 0 => return Err(problem),
+            // What was pushed stays.
+            Err(_) => break,
+        }
+    }
+    Ok(filled)
 }

@@ -5,14 +5,16 @@ use bytes::Bytes;
 use super::super::caller::Caller;
 use super::super::input::Pairs;
 use super::super::problem::{Place, Problem, about};
-use super::backfill::{self, Backfilled};
+use super::backfill::fill;
 use super::edit::{edit_of, refuse_fixed};
 use super::new_job::NewJobJson;
 use super::push::push_part;
 use super::schedule_rules::{NewScheduleJson, template_of};
 use adjourn_calendar::ZoneData;
-use adjourn_protocol::{Edit, ErrorCode, ErrorReply, JobRef, JobTemplate, NewJob, PushResult};
-use adjourn_types::{JobId, Millis, ScheduleRules, TopicName};
+use adjourn_protocol::{
+    Backfill, Edit, ErrorCode, ErrorReply, JobRef, JobTemplate, NewJob, PushResult, ScheduleFill,
+};
+use adjourn_types::{JobId, ScheduleRules, TopicName};
 
 /// The field with a job's body.
 const BODY: &str = "body";
@@ -124,15 +126,8 @@ pub fn schedule(mut fields: Pairs, zones: &ZoneData) -> Result<(ScheduleRules, J
 /// # Errors
 ///
 /// If the schedule has no instants that can be filled.
-pub async fn backfill(
-    caller: &Caller,
-    topic: &TopicName,
-    name: &str,
-    times: (Millis, Millis),
-    is_dry_run: bool,
-) -> Result<Backfilled, Problem> {
-    let filled = backfill::fill(caller, topic, name, times, is_dry_run).await;
-    filled.map_err(|problem| problem.elsewhere(Place::Parameter))
+pub async fn backfill(caller: &Caller, time: ScheduleFill) -> Result<Backfill, Problem> {
+    fill(caller, time).await.map_err(|problem| problem.elsewhere(Place::Parameter))
 }
 
 #[cfg(test)]

@@ -32,7 +32,6 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use self::backfill::Backfilled;
 pub use self::bulk::{Selected, excludes_some, select};
 pub use self::filter::FilterJson;
 pub use self::forms::{backfill, edit, new_job, push, schedule};
@@ -79,6 +78,7 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(schedules::resume))
         .routes(routes!(schedules::run))
         .routes(routes!(backfill::backfill))
+        .routes(routes!(schedules::list_all))
         .routes(routes!(schedule_bulk::bulk))
         .routes(routes!(preview::preview))
         .routes(routes!(call_backs::attempts))

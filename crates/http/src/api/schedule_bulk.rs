@@ -9,13 +9,14 @@ use super::super::input::{JsonBody, object};
 use super::super::problem::{Problem, ProblemJson};
 use super::bulk::{BulkedJson, conditions_or_all};
 use super::page::Cursor;
-use super::schedules::{ScheduleConditionsJson, before, end_of, id_of, page_conditions};
+use super::schedules::{ScheduleConditionsJson, page_conditions};
 use super::{Answer, ok};
 use adjourn_protocol::{
     ErrorCode, Request as Asked, ScheduleChange, ScheduleConditions, ScheduleList, SchedulePage,
+    SchedulePosition,
 };
-use adjourn_types::TopicName;
 use adjourn_types::limits::SCHEDULES_LISTED_MAX;
+use adjourn_types::{JobId, TopicName};
 
 const LIMIT_MAX: u64 = SCHEDULES_LISTED_MAX as u64;
 /// The default number of schedules of a step.
@@ -103,12 +104,12 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
         return Err(Problem::at_pointer("/note", "only pause takes a note: leave it out"));
     }
     let note = note.map(|Field(note)| note);
-    let list = page_conditions(&topic, &conditions);
-    let after = id_of(&list.open(cursor)?)?;
+    let list = page_conditions(Some(&topic), &conditions);
+    let cursor = list.open(cursor)?;
     let schedules_max = limit.map_or(LIMIT_DEFAULT, Whole::narrow);
-    let asked = ScheduleList { topic: topic.clone(), conditions, after, schedules_max };
+    let asked = ScheduleList { topic: Some(topic.clone()), conditions, schedules_max, cursor };
     let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;
-    let (mut matched, mut changed, mut end) = (0, 0, end_of(&page));
+    let (mut matched, mut changed, mut end) = (0, 0, page.cursor);
     for schedule in &page.schedules {
         if change.changes(schedule.state.paused, note.is_some()) {
             let asked = request_of(change, &topic, &schedule.name, note.clone());
@@ -117,7 +118,8 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
                 Err(problem) if changed == 0 => return Err(problem),
                 // What was changed stays so: the step ends before this one.
                 Err(_) => {
-                    end = before(schedule);
+                    let schedule = JobId(schedule.state.id.0.saturating_sub(1));
+                    end = SchedulePosition { topic: None, schedule }.to_cursor();
                     break;
                 }
             }

@@ -17,7 +17,7 @@ use super::{Answer, done, json, ok, version};
 use adjourn_json::ScheduleJson;
 use adjourn_json::values::time_text;
 use adjourn_protocol::{
-    ListedSchedule, Request as Asked, ScheduleConditions, ScheduleList, SchedulePage, ScheduleRan,
+    Request as Asked, ScheduleConditions, ScheduleList, SchedulePage, SchedulePosition, ScheduleRan,
     ScheduleReport, ScheduleSet, Scheduled,
 };
 use adjourn_types::limits::{SCHEDULE_NAME_BYTES_MAX, SCHEDULES_LISTED_MAX};
@@ -29,7 +29,7 @@ const LIMIT_DEFAULT: u32 = 100;
 /// What is told about a version that would not be checked.
 const UNCHECKED: &str = "only PUT checks it: leave it out";
 
-/// Which schedules of a topic.
+/// Which schedules.
 #[derive(Default, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object such as {\"prefix\": \"tenant-7.\"}")]
 #[into_params(parameter_in = Query)]
@@ -57,7 +57,7 @@ type SchedulesPage = PageQuery<LIMIT_MAX, LIMIT_DEFAULT>;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Schedules)]
 pub(super) struct SchedulesJson<'a> {
-    /// In the order in which they were made. There may be none, and more on the next page.
+    /// Those of a topic in the order in which they were made. There may be none, and more on the next page.
     schedules: Vec<ScheduleJson<'a>>,
     /// For the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,43 +115,49 @@ impl ScheduleConditionsJson {
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn list(caller: Caller, Part(topic): Part<TopicName>, mut query: Pairs) -> Answer {
+pub(super) async fn list(caller: Caller, Part(topic): Part<TopicName>, query: Pairs) -> Answer {
+    page(&caller, Some(topic), query).await
+}
+
+/// List the schedules of all topics
+///
+/// Of the topics that the token may read. Those of a topic come together.
+#[utoipa::path(
+    get,
+    path = "/v1/schedules",
+    operation_id = "list_all_schedules",
+    tag = "schedules",
+    params(ScheduleConditionsJson, SchedulesPage),
+    responses(
+        (status = 200, description = "A page of schedules", body = SchedulesJson, content_type = "application/json"),
+        (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn list_all(caller: Caller, query: Pairs) -> Answer {
+    page(&caller, None, query).await
+}
+
+/// A page of the schedules of a topic, or of all.
+async fn page(caller: &Caller, topic: Option<TopicName>, mut query: Pairs) -> Answer {
     let page: SchedulesPage = query.split(&PAGE_PARAMETERS).read(Place::Parameter)?;
     let which: ScheduleConditionsJson = query.read(Place::Parameter)?;
     let conditions = which.conditions().map_err(|problem| problem.elsewhere(Place::Parameter))?;
-    let (list, schedules_max) = (page_conditions(&topic, &conditions), page.limit());
-    let after = id_of(&page.after(&list)?)?;
-    let asked = ScheduleList { topic, conditions, after, schedules_max };
+    let (list, schedules_max) = (page_conditions(topic.as_ref(), &conditions), page.limit());
+    let cursor = page.after(&list)?;
+    if !cursor.is_empty() && SchedulePosition::from_cursor(&cursor).is_none() {
+        return Err(Problem::at(Place::Parameter("cursor".to_owned()), CursorError.to_string()));
+    }
+    let asked = ScheduleList { topic, conditions, schedules_max, cursor };
     let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;
     let schedules = page.schedules.iter().map(ScheduleJson::listed).collect();
-    ok(&SchedulesJson { schedules, cursor: list.cursor(&end_of(&page)) })
+    ok(&SchedulesJson { schedules, cursor: list.cursor(&page.cursor) })
 }
 
 /// What a cursor of this list belongs to.
-pub(super) fn page_conditions(topic: &TopicName, conditions: &ScheduleConditions) -> Conditions {
+pub(super) fn page_conditions(topic: Option<&TopicName>, conditions: &ScheduleConditions) -> Conditions {
     let ScheduleConditions { prefix, paused, next_before } = conditions;
-    Conditions::of(format!("schedules of {topic}: {paused:?} {next_before:?} {prefix:?}").as_bytes())
-}
-
-/// Where the next page begins; empty on the last one.
-pub(super) fn end_of(page: &SchedulePage) -> Vec<u8> {
-    page.after.map(|after| after.0.to_be_bytes().to_vec()).unwrap_or_default()
-}
-
-/// Where a page begins that begins with this schedule.
-pub(super) fn before(schedule: &ListedSchedule) -> Vec<u8> {
-    schedule.state.id.0.saturating_sub(1).to_be_bytes().to_vec()
-}
-
-/// The schedule at which a page ended; none before the first page.
-pub(super) fn id_of(after: &[u8]) -> Result<JobId, Problem> {
-    if after.is_empty() {
-        return Ok(JobId(0));
-    }
-    let bytes = after
-        .try_into()
-        .map_err(|_| Problem::at(Place::Parameter("cursor".to_owned()), CursorError.to_string()))?;
-    Ok(JobId(u64::from_be_bytes(bytes)))
+    let topic = topic.map(TopicName::as_str);
+    Conditions::of(format!("schedules of {topic:?}: {paused:?} {next_before:?} {prefix:?}").as_bytes())
 }
 
 /// Show a schedule

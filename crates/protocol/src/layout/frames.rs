@@ -422,6 +422,37 @@ impl Advance {
     }
 }
 
+/// Says when a schedule with these rules would fire, without setting it.
+pub(crate) struct SchedulePreview<P> {
+    /// When it fires. Without an origin, `@every` counts from *from_ms*.
+    pub(crate) rules: records::ScheduleRules<P>,
+    /// Only instants after this time; 0 for now.
+    pub(crate) from_ms: u64,
+    /// 1 to `INSTANTS_SHOWN_MAX`.
+    pub(crate) instants_max: u32,
+}
+
+impl SchedulePreview<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        self.rules.put(out);
+        Fixed::<12>::new().u64(self.from_ms).u32(self.instants_max).write(out);
+    }
+}
+
+impl SchedulePreview<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let rules = {
+            let fields = reader.part(records::ScheduleRules::<&[u8]>::FIXED_BYTES, "rules")?;
+            records::ScheduleRules::<Bytes>::take(reader, fields)?
+        };
+        let from_ms = reader.u64("from_ms")?;
+        let instants_max = reader.u32("instants_max")?;
+        Ok(Self { rules, from_ms, instants_max })
+    }
+}
+
 /// Changes the settings of one group. With weight 1 and not paused it has none.
 pub(crate) struct GroupSet<P> {
     /// How many jobs it gives at a turn, 1 to `GROUP_WEIGHT_MAX`; 0: as before.
@@ -537,42 +568,80 @@ impl ScheduleSet<Bytes> {
     }
 }
 
-/// Lists schedules of a topic, a page at a time, in the order in which they were made.
+/// Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the order in which they were made.
 pub(crate) struct ScheduleList<P> {
-    /// Only those with higher ids; 0 for the first page, and then what the page before says.
-    pub(crate) after: u64,
     /// 1 to `SCHEDULES_LISTED_MAX`.
     pub(crate) schedules_max: u32,
     /// Only those with a next instant before this one; 0 for all.
     pub(crate) next_before_ms: u64,
     /// Only those that are paused, or those that are not.
     pub(crate) paused: u8,
-    /// The topic of their jobs.
+    /// The topic of their jobs; empty for all topics.
     pub(crate) topic: P,
     /// Only those whose names begin like this.
     pub(crate) prefix: P,
+    /// The cursor of the previous page; empty for the first page.
+    pub(crate) cursor: P,
 }
 
 impl ScheduleList<&[u8]> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
-        Fixed::<22>::new().u64(self.after).u32(self.schedules_max).u64(self.next_before_ms).u8(self.paused).length8(self.topic.len()).write(out);
+        Fixed::<14>::new().u32(self.schedules_max).u64(self.next_before_ms).u8(self.paused).length8(self.topic.len()).write(out);
         out.put_slice(self.topic);
         Fixed::<1>::new().length8(self.prefix.len()).write(out);
         out.put_slice(self.prefix);
+        Fixed::<2>::new().length16(self.cursor.len()).write(out);
+        out.put_slice(self.cursor);
     }
 }
 
 impl ScheduleList<Bytes> {
     /// Reads it.
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let after = reader.u64("after")?;
         let schedules_max = reader.u32("schedules_max")?;
         let next_before_ms = reader.u64("next_before_ms")?;
         let paused = reader.u8("paused")?;
         let topic = reader.bytes8("topic")?;
         let prefix = reader.bytes8("prefix")?;
-        Ok(Self { after, schedules_max, next_before_ms, paused, topic, prefix })
+        let cursor = reader.bytes16("cursor")?;
+        Ok(Self { schedules_max, next_before_ms, paused, topic, prefix, cursor })
+    }
+}
+
+/// Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic has a job with the key of the instant.
+pub(crate) struct ScheduleFill<P> {
+    /// The first time that counts; for the next part what the part before says.
+    pub(crate) from_ms: u64,
+    /// The last time that counts. It must not be ahead.
+    pub(crate) to_ms: u64,
+    /// 1: it pushes nothing, and counts the instants.
+    pub(crate) dry_run: u8,
+    /// The topic of its jobs. The token needs the right to push there, too.
+    pub(crate) topic: P,
+    /// Its name.
+    pub(crate) name: P,
+}
+
+impl ScheduleFill<&[u8]> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<18>::new().u64(self.from_ms).u64(self.to_ms).u8(self.dry_run).length8(self.topic.len()).write(out);
+        out.put_slice(self.topic);
+        Fixed::<1>::new().length8(self.name.len()).write(out);
+        out.put_slice(self.name);
+    }
+}
+
+impl ScheduleFill<Bytes> {
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let from_ms = reader.u64("from_ms")?;
+        let to_ms = reader.u64("to_ms")?;
+        let dry_run = reader.u8("dry_run")?;
+        let topic = reader.bytes8("topic")?;
+        let name = reader.bytes8("name")?;
+        Ok(Self { from_ms, to_ms, dry_run, topic, name })
     }
 }
 
@@ -1210,6 +1279,39 @@ impl BackupData<Bytes> {
     }
 }
 
+/// When a schedule would fire.
+pub(crate) struct Instants<P, L> {
+    /// The version and the origin of the zone data, for example `2026f, bundled`.
+    pub(crate) zone_data: P,
+    /// The next instants, in order: fewer than were asked for if it fires no more.
+    pub(crate) instants: L,
+}
+
+impl<'a, L: ExactSizeIterator<Item = records::LocalInstant<&'a [u8]>>> Instants<&'a [u8], L> {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<1>::new().length8(self.zone_data.len()).write(out);
+        out.put_slice(self.zone_data);
+        put_list(out, 9, self.instants.len());
+        self.instants.for_each(|item| item.put(out));
+    }
+}
+
+impl<L> Instants<Bytes, Vec<L>> {
+    /// Reads it.
+    pub(crate) fn take(
+        reader: &mut Reader<'_>,
+        mut make_instants: impl FnMut(records::LocalInstant<Bytes>) -> Result<L, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let zone_data = reader.bytes8("zone_data")?;
+        let instants = {
+            let head = reader.list::<9>("instants", usize::MAX)?;
+            reader.items(head, |reader, fields| make_instants(records::LocalInstant::<Bytes>::take(reader, fields)?))?
+        };
+        Ok(Self { zone_data, instants })
+    }
+}
+
 /// The members of the cluster, as one node sees them.
 pub(crate) struct ClusterReport<L> {
     /// The node that reports.
@@ -1401,34 +1503,35 @@ impl<L> Schedule<Bytes, Vec<L>> {
 }
 
 /// A page of schedules.
-pub(crate) struct Schedules<L> {
-    /// Where the next page begins; 0 on the last one.
-    pub(crate) after: u64,
+pub(crate) struct Schedules<P, L> {
     /// The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it.
     pub(crate) schedules: L,
+    /// Where the next page goes on; empty on the last one.
+    pub(crate) cursor: P,
 }
 
-impl<'a, L: ExactSizeIterator<Item = records::ListedSchedule<&'a [u8]>>> Schedules<L> {
+impl<'a, L: ExactSizeIterator<Item = records::ListedSchedule<&'a [u8]>>> Schedules<&'a [u8], L> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
-        Fixed::<8>::new().u64(self.after).write(out);
         put_list(out, 104, self.schedules.len());
         self.schedules.for_each(|item| item.put(out));
+        Fixed::<2>::new().length16(self.cursor.len()).write(out);
+        out.put_slice(self.cursor);
     }
 }
 
-impl<L> Schedules<Vec<L>> {
+impl<L> Schedules<Bytes, Vec<L>> {
     /// Reads it.
     pub(crate) fn take(
         reader: &mut Reader<'_>,
         mut make_schedules: impl FnMut(records::ListedSchedule<Bytes>) -> Result<L, DecodeError>,
     ) -> Result<Self, DecodeError> {
-        let after = reader.u64("after")?;
         let schedules = {
             let head = reader.list::<104>("schedules", usize::MAX)?;
             reader.items(head, |reader, fields| make_schedules(records::ListedSchedule::<Bytes>::take(reader, fields)?))?
         };
-        Ok(Self { after, schedules })
+        let cursor = reader.bytes16("cursor")?;
+        Ok(Self { schedules, cursor })
     }
 }
 
@@ -1448,6 +1551,37 @@ impl ScheduleRan {
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let job = reader.u64("job")?;
         Ok(Self { job })
+    }
+}
+
+/// A part of a time that has passed is filled, or counted.
+pub(crate) struct ScheduleFilled {
+    /// From when the next part goes on; 0 if this was the last one.
+    pub(crate) next_ms: u64,
+    /// Instants of the schedule in this part.
+    pub(crate) instants: u32,
+    /// Jobs that were pushed.
+    pub(crate) pushed: u32,
+    /// Instants whose job is in the topic already, by its key.
+    pub(crate) kept: u32,
+    /// Jobs that the topic's policy, or a limit of the queue, does not allow.
+    pub(crate) refused: u32,
+}
+
+impl ScheduleFilled {
+    /// Writes it.
+    pub(crate) fn put(self, out: &mut BytesMut) {
+        Fixed::<24>::new().u64(self.next_ms).u32(self.instants).u32(self.pushed).u32(self.kept).u32(self.refused).write(out);
+    }
+
+    /// Reads it.
+    pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let next_ms = reader.u64("next_ms")?;
+        let instants = reader.u32("instants")?;
+        let pushed = reader.u32("pushed")?;
+        let kept = reader.u32("kept")?;
+        let refused = reader.u32("refused")?;
+        Ok(Self { next_ms, instants, pushed, kept, refused })
     }
 }
 

@@ -1056,6 +1056,36 @@ impl Firing {
     }
 }
 
+/// An instant, and what the clocks of its zone show.
+pub(crate) struct LocalInstant<P> {
+    /// The instant.
+    pub(crate) instant_ms: u64,
+    /// Date, time, offset and abbreviation in the zone, for example `2027-03-28 03:00:00 +02:00 CEST`.
+    pub(crate) local: P,
+}
+
+impl LocalInstant<&[u8]> {
+    /// Writes it.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        Fixed::<9>::new()
+            .u64(self.instant_ms)
+            .length8(self.local.len())
+            .write(out);
+        put_piece(out, self.local);
+    }
+}
+
+impl LocalInstant<Bytes> {
+    /// Reads it.
+    #[inline]
+    pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        let instant_ms = fields.u64("instant_ms")?;
+        let local_length = usize::from(fields.u8("local")?);
+        Ok(Self { instant_ms, local: reader.bytes(local_length, "local")? })
+    }
+}
+
 /// A schedule on a page of a list.
 pub(crate) struct ListedSchedule<P> {
     /// Where a schedule stands.

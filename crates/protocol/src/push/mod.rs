@@ -1,7 +1,5 @@
 //! PUSH and PUSHED.
 
-pub mod backfill;
-
 use std::num::NonZeroU128;
 
 use bytes::{BufMut as _, Bytes, BytesMut};

@@ -18,7 +18,7 @@ use crate::policy::TopicSet;
 use crate::push::Push;
 use crate::request::{Kind, Repeat};
 use crate::reserve::{Reserve, Subscribe};
-use crate::schedule::{ScheduleList, ScheduleSet};
+use crate::schedule::{ScheduleFill, ScheduleList, SchedulePreview, ScheduleSet};
 use crate::session::Hello;
 use crate::settle::ReleaseKind;
 use crate::wire::{Reader, in_range};
@@ -181,6 +181,8 @@ requests! {
     }
     /// Lets go of it. The end of the connection does the same.
     BackupEnd = 0x62, "BACKUP_END" -> Done, Own, Unsafe, [], []
+    /// Says when a schedule with these rules would fire, without setting it.
+    SchedulePreview = 0x6f, "SCHEDULE_PREVIEW" -> Instants, Read, Safe, [Read], [Invalid] (preview: SchedulePreview)
     /// Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else.
     ClusterStatus = 0x70, "CLUSTER_STATUS" -> ClusterReport, Own, Safe, [Read], []
     /// Adds the node that listens for its peers at an address; it votes when it has caught up.
@@ -220,7 +222,7 @@ requests! {
         /// Its name.
         name: String,
     }
-    /// Lists schedules of a topic, a page at a time, in the order in which they were made.
+    /// Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the order in which they were made.
     ScheduleList = 0x7a, "SCHEDULE_LIST" -> Schedules, Read, Safe, [Read], [Invalid, Unreadable] (list: ScheduleList)
     /// Forgets a schedule. Its jobs stay.
     ScheduleDelete = 0x7b, "SCHEDULE_DELETE" -> Done, Read, Unsafe, [Manage], [Invalid, Busy, NotFound] {
@@ -252,4 +254,6 @@ requests! {
         /// Its name.
         name: String,
     }
+    /// Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic has a job with the key of the instant.
+    ScheduleFill = 0x7f, "SCHEDULE_FILL" -> ScheduleFilled, Read, Unsafe, [Manage], [Invalid, Busy, NotFound, DiskFull, Unreadable] (fill: ScheduleFill)
 }

@@ -1,7 +1,9 @@
-//! Requests about schedules; `SCHEDULED`, `SCHEDULE`, `SCHEDULES` and `SCHEDULE_RAN`.
+//! Requests about schedules, and their answers.
 //!
 //! A server keeps the rules of a schedule in the form in which they are sent: see [`encode_rules`] and [`decode_rules`].
 
+pub(crate) mod backfill;
+mod position;
 mod records;
 
 use std::num::NonZeroU32;
@@ -12,14 +14,17 @@ use super::codes::choices::which_paused;
 use super::decode_error::DecodeError;
 use super::field::{Field, Subject, check_ttr};
 use super::layout::frames;
-use super::wire::{self, Reader, in_range, key_bytes, not_longer, text, text8, time};
+use super::wire::{self, Reader, in_range, key_bytes, not_longer, text, text8, time, time_ms};
 use adjourn_types::limits::{
-    SCHEDULE_JITTER_MS_MAX, SCHEDULE_MISSED_MAX, SCHEDULE_NAME_BYTES_MAX, SCHEDULE_NOTE_BYTES_MAX,
-    SCHEDULE_WHEN_BYTES_MAX, SCHEDULE_ZONE_BYTES_MAX, SCHEDULES_LISTED_MAX,
+    CURSOR_BYTES_MAX, INSTANTS_SHOWN_MAX, SCHEDULE_JITTER_MS_MAX, SCHEDULE_MISSED_MAX,
+    SCHEDULE_NAME_BYTES_MAX, SCHEDULE_NOTE_BYTES_MAX, SCHEDULE_WHEN_BYTES_MAX, SCHEDULE_ZONE_BYTES_MAX,
+    SCHEDULES_LISTED_MAX,
 };
 use adjourn_types::{Attributes, Firing, JobId, Key, Millis, PausedBy, ScheduleRules, TopicName};
+pub use position::SchedulePosition;
 pub(crate) use records::{
-    decode_list, decode_report, decode_scheduled, encode_list, encode_report, encode_scheduled,
+    decode_filled, decode_instants, decode_list, decode_report, decode_scheduled, encode_filled,
+    encode_instants, encode_list, encode_report, encode_scheduled,
 };
 pub use records::{decode_rules, encode_rules};
 use records::{rules_of, rules_record, template_record};
@@ -67,7 +72,7 @@ pub struct ScheduleSet {
     pub if_version: IfVersion,
 }
 
-/// Which schedules of a topic. The default is all.
+/// Which schedules. The default is all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleConditions {
     /// Only those whose names begin like this.
@@ -100,17 +105,67 @@ impl ScheduleChange {
     }
 }
 
-/// Asks for a page of the schedules of a topic.
+/// Asks for a page of schedules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleList {
-    /// The topic of their jobs.
-    pub topic: TopicName,
+    /// The topic of their jobs; `None` for all topics.
+    pub topic: Option<TopicName>,
     /// Which of them.
     pub conditions: ScheduleConditions,
-    /// Only those with higher ids; 0 for the first page, and then what the page before says.
-    pub after: JobId,
     /// At most this many: 1 to [`SCHEDULES_LISTED_MAX`].
     pub schedules_max: u32,
+    /// The cursor of the page before; empty for the first page.
+    pub cursor: Bytes,
+}
+
+/// Asks for jobs for instants of a schedule in a time that has passed, or for their number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleFill {
+    /// The topic of its jobs.
+    pub topic: TopicName,
+    /// Its name.
+    pub name: String,
+    /// The first time that counts.
+    pub from: Millis,
+    /// The last time that counts.
+    pub to: Millis,
+    /// It pushes nothing, and counts the instants.
+    pub is_dry_run: bool,
+}
+
+/// What became of the instants of a [`ScheduleFill`], or of the first ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScheduleFilled {
+    /// Instants of the schedule in this part.
+    pub instants: u32,
+    /// Jobs that were pushed.
+    pub pushed: u32,
+    /// Instants whose job is in the topic already, by its key.
+    pub kept: u32,
+    /// Jobs that the topic's policy, or a limit of the queue, does not allow.
+    pub refused: u32,
+    /// From when the next part goes on; `None` after the last one.
+    pub next: Option<Millis>,
+}
+
+/// Asks when a schedule would fire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchedulePreview {
+    /// When it fires. Without an origin, `@every` counts from `from`.
+    pub rules: Box<ScheduleRules>,
+    /// Only instants after this time; `None` for now.
+    pub from: Option<Millis>,
+    /// At most this many: 1 to [`INSTANTS_SHOWN_MAX`].
+    pub instants_max: u32,
+}
+
+/// When a schedule would fire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleInstants {
+    /// The version and the origin of the zone data.
+    pub zone_data: String,
+    /// The next instants, in order, and what the clocks of the zone show: date, time, offset and abbreviation.
+    pub instants: Vec<(Millis, String)>,
 }
 
 /// Where a schedule stands.
@@ -154,10 +209,11 @@ pub struct ScheduleReport {
 /// A page of schedules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulePage {
-    /// In the order in which they were made. There may be fewer than were asked for, or none, and more on the next page.
+    /// Those of a topic in the order in which they were made. There may be fewer than were asked for, or none, and more on the next
+    /// page.
     pub schedules: Vec<ListedSchedule>,
-    /// Where the next page begins; `None` on the last one.
-    pub after: Option<JobId>,
+    /// Where the next page goes on; empty on the last one.
+    pub cursor: Bytes,
 }
 
 /// A schedule on a page of a list.
@@ -182,6 +238,15 @@ impl ScheduleReport {
         let template = self.template.attributes.as_bytes().len() + self.template.body.len();
         let texts = template + self.pause_note.len();
         rules_weight_bytes(&self.rules) + texts + FIRING_BYTES * self.history.len()
+    }
+}
+
+impl ScheduleInstants {
+    /// How many bytes it holds in memory and on the wire, roughly.
+    pub fn weight_bytes(&self) -> usize {
+        const INSTANT_BYTES: usize = 32;
+        let texts: usize = self.instants.iter().map(|(_, local)| local.len()).sum();
+        self.zone_data.len() + texts + INSTANT_BYTES * self.instants.len()
     }
 }
 
@@ -281,7 +346,6 @@ fn check_rules(rules: &ScheduleRules) -> Result<(), DecodeError> {
 impl Field for ScheduleList {
     fn put(&self, out: &mut BytesMut) {
         let frame = frames::ScheduleList {
-            after: self.after.0,
             schedules_max: self.schedules_max,
             // 0 stands for all. Nothing is due before 1970.
             next_before_ms: self.conditions.next_before.map_or(0, |before| before.0.max(1)),
@@ -290,8 +354,9 @@ impl Field for ScheduleList {
                 Some(true) => which_paused::PAUSED,
                 Some(false) => which_paused::ACTIVE,
             },
-            topic: self.topic.as_str().as_bytes(),
+            topic: self.topic.as_ref().map_or("", TopicName::as_str).as_bytes(),
             prefix: text8(&self.conditions.prefix),
+            cursor: &self.cursor,
         };
         frame.put(out);
     }
@@ -306,13 +371,51 @@ impl Field for ScheduleList {
         };
         let prefix = text(&frame.prefix, "prefix")?;
         let conditions = ScheduleConditions { prefix, paused, next_before: time(frame.next_before_ms) };
-        let (topic, after) = (wire::topic(frame.topic)?, JobId(frame.after));
-        Ok(Self { topic, conditions, after, schedules_max: frame.schedules_max })
+        let topic = wire::some_topic(frame.topic)?;
+        Ok(Self { topic, conditions, schedules_max: frame.schedules_max, cursor: frame.cursor })
     }
 
     fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
         not_longer(self.conditions.prefix.len(), SCHEDULE_NAME_BYTES_MAX, "prefix")?;
+        not_longer(self.cursor.len(), CURSOR_BYTES_MAX, "cursor")?;
         in_range(self.schedules_max, 1..=SCHEDULES_LISTED_MAX, "schedules_max")
+    }
+
+    fn subject(&mut self) -> Subject<'_> {
+        self.topic.as_ref().map_or(Subject::Nothing, Subject::Topic)
+    }
+
+    fn detach(self) -> Self {
+        let topic = self.topic.as_ref().map(TopicName::detached);
+        Self { topic, cursor: Bytes::copy_from_slice(&self.cursor), ..self }
+    }
+}
+
+impl Field for ScheduleFill {
+    fn put(&self, out: &mut BytesMut) {
+        let frame = frames::ScheduleFill {
+            from_ms: self.from.0,
+            to_ms: self.to.0,
+            dry_run: u8::from(self.is_dry_run),
+            topic: self.topic.as_str().as_bytes(),
+            name: text8(&self.name),
+        };
+        frame.put(out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let frame = frames::ScheduleFill::take(reader)?;
+        let is_dry_run = match frame.dry_run {
+            0 => false,
+            1 => true,
+            value => return Err(DecodeError::Choice { field: "dry_run", value }),
+        };
+        let (topic, name) = (wire::topic(frame.topic)?, text(&frame.name, "name")?);
+        Ok(Self { topic, name, from: Millis(frame.from_ms), to: Millis(frame.to_ms), is_dry_run })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        not_longer(self.name.len(), SCHEDULE_NAME_BYTES_MAX, "name")
     }
 
     fn subject(&mut self) -> Subject<'_> {
@@ -321,5 +424,32 @@ impl Field for ScheduleList {
 
     fn detach(self) -> Self {
         Self { topic: self.topic.detached(), ..self }
+    }
+}
+
+impl Field for SchedulePreview {
+    fn put(&self, out: &mut BytesMut) {
+        let frame = frames::SchedulePreview {
+            rules: rules_record(&self.rules),
+            from_ms: time_ms(self.from),
+            instants_max: self.instants_max,
+        };
+        frame.put(out);
+    }
+
+    fn take(reader: &mut Reader<'_>, _: &'static str) -> Result<Self, DecodeError> {
+        let frame = frames::SchedulePreview::take(reader)?;
+        let rules = Box::new(rules_of(frame.rules)?);
+        Ok(Self { rules, from: time(frame.from_ms), instants_max: frame.instants_max })
+    }
+
+    fn check(&self, _: &'static str, _: usize) -> Result<(), DecodeError> {
+        check_rules(&self.rules)?;
+        in_range(self.instants_max, 1..=INSTANTS_SHOWN_MAX, "instants_max")
+    }
+
+    fn detach(self) -> Self {
+        let key = self.rules.key.as_ref().map(Key::detached);
+        Self { rules: Box::new(ScheduleRules { key, ..*self.rules }), ..self }
     }
 }

@@ -4,7 +4,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use bytes::{Bytes, BytesMut};
 
-use super::{JobTemplate, ListedSchedule, SchedulePage, ScheduleReport, ScheduleState};
+use super::{
+    JobTemplate, ListedSchedule, ScheduleFilled, ScheduleInstants, SchedulePage, ScheduleReport,
+    ScheduleState,
+};
 use crate::codes::bits::schedule_marks;
 use crate::codes::choices::{fired, paused};
 use crate::decode_error::DecodeError;
@@ -199,8 +202,8 @@ pub(crate) fn decode_report(reader: &mut Reader<'_>) -> Result<ScheduleReport, D
 }
 
 pub(crate) fn encode_list(page: &SchedulePage, out: &mut BytesMut) {
-    let after = page.after.map_or(0, |after| after.0);
-    frames::Schedules { after, schedules: page.schedules.iter().map(listed_record) }.put(out);
+    frames::Schedules { schedules: page.schedules.iter().map(listed_record), cursor: &page.cursor[..] }
+        .put(out);
 }
 
 fn listed_record(listed: &ListedSchedule) -> records::ListedSchedule<&[u8]> {
@@ -223,5 +226,29 @@ pub(crate) fn decode_list(reader: &mut Reader<'_>) -> Result<SchedulePage, Decod
             name: text(&listed.name, "name")?,
         })
     })?;
-    Ok(SchedulePage { schedules: page.schedules, after: (page.after != 0).then_some(JobId(page.after)) })
+    Ok(SchedulePage { schedules: page.schedules, cursor: page.cursor })
+}
+
+pub(crate) fn encode_filled(filled: &ScheduleFilled, out: &mut BytesMut) {
+    let ScheduleFilled { instants, pushed, kept, refused, next } = *filled;
+    frames::ScheduleFilled { next_ms: time_ms(next), instants, pushed, kept, refused }.put(out);
+}
+
+pub(crate) fn decode_filled(reader: &mut Reader<'_>) -> Result<ScheduleFilled, DecodeError> {
+    let frames::ScheduleFilled { next_ms, instants, pushed, kept, refused } =
+        frames::ScheduleFilled::take(reader)?;
+    Ok(ScheduleFilled { instants, pushed, kept, refused, next: time(next_ms) })
+}
+
+pub(crate) fn encode_instants(shown: &ScheduleInstants, out: &mut BytesMut) {
+    let instants = shown.instants.iter();
+    let instants =
+        instants.map(|(instant, local)| records::LocalInstant { instant_ms: instant.0, local: text8(local) });
+    frames::Instants { zone_data: text8(&shown.zone_data), instants }.put(out);
+}
+
+pub(crate) fn decode_instants(reader: &mut Reader<'_>) -> Result<ScheduleInstants, DecodeError> {
+    let shown =
+        frames::Instants::take(reader, |one| Ok((Millis(one.instant_ms), text(&one.local, "local")?)))?;
+    Ok(ScheduleInstants { zone_data: text(&shown.zone_data, "zone_data")?, instants: shown.instants })
 }

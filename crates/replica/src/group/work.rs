@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::selects::{is_in_any, select_job};
 use adjourn_engine::{Command, NewJob, Place};
-use adjourn_protocol::{Edit, JobRef, Request, ScheduleConditions};
+use adjourn_protocol::{Edit, JobRef, Request, ScheduleConditions, ScheduleList};
 
 /// The work of reading one block from a chunk, in addition to its size.
 const BLOCK_WORK: u64 = 64;
@@ -29,6 +29,10 @@ impl Work {
 
 /// The work of saying why a job waits.
 const WHY_WORK: u64 = 16;
+/// The work of a part of a backfill, or a bit less.
+const FILL_WORK: u64 = 256;
+/// How many instants of a schedule that are computed one by one are a unit of work.
+pub(crate) const INSTANTS_PER_UNIT: u64 = 16;
 
 impl State {
     /// Starts to read from disk what a command will need, without waiting. Returns an upper bound of the work.
@@ -59,12 +63,19 @@ impl State {
             }
             Request::ScheduleSet(set) => 1 + set.template.body.len() as u64 / UNIT_BYTES,
             Request::ScheduleList(list) if list.conditions == ScheduleConditions::default() => {
-                1 + u64::from(list.schedules_max)
+                1 + u64::from(list.schedules_max) + self.topics_listed(list)
             }
             // It may look at many before it finds one.
-            Request::ScheduleList(_) => 1 + SCHEDULES_LOOKED_AT_MAX,
+            Request::ScheduleList(list) => 1 + SCHEDULES_LOOKED_AT_MAX + self.topics_listed(list),
+            Request::SchedulePreview(asked) => 1 + u64::from(asked.instants_max) / INSTANTS_PER_UNIT,
+            Request::ScheduleFill(_) => 1 + FILL_WORK,
             _ => 1,
         }
+    }
+
+    /// The work of passing topics without schedules.
+    fn topics_listed(&self, list: &ScheduleList) -> u64 {
+        if list.topic.is_none() { topics_passed(self.engine.topic_count()) } else { 0 }
     }
 
     /// How many topics are searched for a job, if it is named without its topic.
@@ -90,6 +101,12 @@ impl State {
         }
         (jobs.len(), work)
     }
+}
+
+/// The work of passing this many topics without looking at one.
+pub(crate) fn topics_passed(topics: usize) -> u64 {
+    const TOPICS_PER_UNIT: u64 = 16;
+    topics as u64 / TOPICS_PER_UNIT
 }
 
 /// The work of reading this many blocks and bytes.

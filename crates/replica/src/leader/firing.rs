@@ -11,6 +11,7 @@ use super::Leader;
 use super::proposals::Reply;
 use super::schedules::{Template, template, unreadable_rules};
 use crate::group::Group;
+use crate::group::work::INSTANTS_PER_UNIT;
 use crate::io::Notice;
 use crate::node::Node;
 use crate::node::connections::Asker;
@@ -25,8 +26,6 @@ use adjourn_types::{JobId, Key, Overlap, SCHEDULE_MISSED_DEFAULT, ScheduleRules,
 const FIRED_PER_TURN_MAX: usize = 64;
 /// A turn decides about no more schedules after this much work.
 const FIRING_WORK: u64 = 256;
-/// How many instants that were missed are a unit of work: they are counted one by one.
-const INSTANTS_PER_UNIT: u64 = 16;
 /// Most of them whose commands are not applied.
 const IN_FLIGHT_MAX: usize = 256;
 /// The jobs that one command pushes take at most about this many bytes, if they are more than one.

@@ -5,6 +5,7 @@
 //! clients are told where to go.
 
 mod advance;
+mod backfill;
 mod browse;
 mod bulk;
 mod changes;
@@ -197,6 +198,7 @@ impl Leader {
             match reply {
                 Reply::Request(asker)
                 | Reply::Bulk { asker, .. }
+                | Reply::Fill(asker, _)
                 | Reply::SetSchedule(asker, ..)
                 | Reply::Open(asker, _)
                 | Reply::Resume(asker, _) => {

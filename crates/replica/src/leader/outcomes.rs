@@ -1,6 +1,7 @@
 //! Answers requests with the outcomes of applied commands.
 
 use super::Leader;
+use super::backfill::filled;
 use super::proposals::Reply;
 use super::waiters::{Claim, WaiterId};
 use crate::group::Group;
@@ -91,6 +92,13 @@ impl Leader {
                 };
                 let response = match outcome {
                     Outcome::ChangedMany { jobs } | Outcome::Moved { jobs, .. } => bulked(jobs),
+                    other => response(other),
+                };
+                node.connections.send(asker, response);
+            }
+            Reply::Fill(asker, next) => {
+                let response = match outcome {
+                    Outcome::Pushed(outcomes) => Response::ScheduleFilled(filled(&outcomes, next)),
                     other => response(other),
                 };
                 node.connections.send(asker, response);

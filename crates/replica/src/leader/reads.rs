@@ -17,7 +17,7 @@ use crate::io::ConnectionId;
 use crate::node::Node;
 use crate::node::connections::Asker;
 use crate::stopping::Stop;
-use adjourn_protocol::{Request, Response};
+use adjourn_protocol::{JobRef, Request, Response};
 use adjourn_storage::StorageError;
 use adjourn_types::Millis;
 
@@ -181,20 +181,7 @@ impl Leader {
         request: &Request,
     ) -> Result<(), StorageError> {
         let response = match request {
-            Request::Get(job) => {
-                let access = node.connections.access(asker.connection);
-                group.work.count(group.state.topics_of(job));
-                let selected = group.state.select(access.as_deref(), job);
-                let view = group.state.engine.job(&selected, &mut group.state.records)?;
-                match (view, group.state.finished_job(job)) {
-                    (None, Some(finished)) => finished,
-                    (None, None) => no_job(),
-                    (Some(view), _) => {
-                        let is_operator = node.connections.is_operator(asker.connection);
-                        Response::Job(Box::new(group.state.job_report(&view, is_operator)?))
-                    }
-                }
-            }
+            Request::Get(job) => job_shown(node, group, asker, job)?,
             Request::Peek { topic } => match group.state.engine.topic_id(topic.as_str()) {
                 Some(topic) => {
                     self.passes.peek(node, group, asker, topic);
@@ -229,6 +216,8 @@ impl Leader {
             Request::ScheduleSet(_)
             | Request::ScheduleShow { .. }
             | Request::ScheduleList(_)
+            | Request::ScheduleFill(_)
+            | Request::SchedulePreview(_)
             | Request::ScheduleDelete { .. }
             | Request::SchedulePause { .. }
             | Request::ScheduleResume { .. }
@@ -242,6 +231,26 @@ impl Leader {
         node.connections.send(asker, response);
         Ok(())
     }
+}
+
+/// The answer to GET.
+///
+/// # Errors
+///
+/// If the disk cannot be read.
+fn job_shown(node: &Node, group: &mut Group, asker: Asker, job: &JobRef) -> Result<Response, StorageError> {
+    let access = node.connections.access(asker.connection);
+    group.work.count(group.state.topics_of(job));
+    let selected = group.state.select(access.as_deref(), job);
+    let view = group.state.engine.job(&selected, &mut group.state.records)?;
+    Ok(match (view, group.state.finished_job(job)) {
+        (None, Some(finished)) => finished,
+        (None, None) => no_job(),
+        (Some(view), _) => {
+            let is_operator = node.connections.is_operator(asker.connection);
+            Response::Job(Box::new(group.state.job_report(&view, is_operator)?))
+        }
+    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 //! A schedule is set from what the leader sees of it: the command names that, and is refused if a firing or another set came
 //! between. What is asked for by name becomes a command for the schedule's id.
 
+use bytes::Bytes;
+
 use super::Leader;
+use super::backfill::preview;
 use super::proposals::Reply;
 use crate::group::Group;
-use crate::group::work::{SCHEDULES_LOOKED_AT_MAX, UNIT_BYTES};
+use crate::group::work::{SCHEDULES_LOOKED_AT_MAX, UNIT_BYTES, topics_passed};
 use crate::node::Node;
 use crate::node::connections::Asker;
 use adjourn_calendar::{Calendar, ZoneData};
@@ -14,12 +17,12 @@ use adjourn_engine::{Command, NewSchedule, ScheduleView};
 use adjourn_protocol::schedule::{decode_rules, encode_rules};
 use adjourn_protocol::{
     ErrorCode, ErrorReply, IfVersion, JobTemplate, ListedSchedule, Request, Response, ScheduleList,
-    SchedulePage, ScheduleReport, ScheduleSet, ScheduleState,
+    SchedulePage, SchedulePosition, ScheduleReport, ScheduleSet, ScheduleState,
 };
 use adjourn_storage::{StorageError, StoredRecord};
 use adjourn_types::{
-    Attributes, AttributesBuilder, JobId, Millis, SCHEDULE_NAME_IN_KEY_BYTES_MAX, ScheduleBefore,
-    ScheduleRules, TopicName, tag,
+    Attributes, AttributesBuilder, JobId, Millis, Right, SCHEDULE_NAME_IN_KEY_BYTES_MAX, ScheduleBefore,
+    ScheduleRules, TopicId, TopicName, tag,
 };
 
 /// A page of a list ends when this many bytes of records were read for it.
@@ -51,7 +54,9 @@ impl Leader {
     ) -> Result<(), StorageError> {
         let answer = match request {
             Request::ScheduleSet(set) => self.set_schedule(node, group, asker, set)?,
-            Request::ScheduleList(list) => Some(schedules(group, list)?),
+            Request::ScheduleList(list) => Some(schedules(node, group, asker, list)?),
+            Request::ScheduleFill(fill) => self.fill_schedule(node, group, asker, fill)?,
+            Request::SchedulePreview(rules) => Some(preview(node, group, rules)),
             Request::ScheduleShow { topic, name } => Some(match find(group, topic, name) {
                 Ok(view) => report(group, &view)?,
                 Err(error) => Response::Error(error),
@@ -174,7 +179,7 @@ impl Leader {
 }
 
 /// The schedule of this name.
-fn find(group: &Group, topic: &TopicName, name: &str) -> Result<ScheduleView, ErrorReply> {
+pub(super) fn find(group: &Group, topic: &TopicName, name: &str) -> Result<ScheduleView, ErrorReply> {
     let engine = &group.state.engine;
     let view = engine.schedule_id(topic.as_str(), name.as_bytes()).and_then(|id| engine.schedule(id));
     view.ok_or_else(|| {
@@ -304,23 +309,37 @@ fn state(view: &ScheduleView) -> ScheduleState {
 }
 
 /// A page of schedules. Names and rules are on disk: a page ends at a limit of what is read for it.
-fn schedules(group: &mut Group, list: &ScheduleList) -> Result<Response, StorageError> {
+fn schedules(
+    node: &Node,
+    group: &mut Group,
+    asker: Asker,
+    list: &ScheduleList,
+) -> Result<Response, StorageError> {
+    let mut page = SchedulePage { schedules: Vec::new(), cursor: Bytes::new() };
+    let mut after = match begin(group, list) {
+        Ok(Some(begin)) => begin,
+        Ok(None) => return Ok(Response::Schedules(page)),
+        Err(error) => return Ok(Response::Error(error)),
+    };
     let conditions = &list.conditions;
-    let topic = group.state.engine.topic_id(list.topic.as_str());
-    let mut page = SchedulePage { schedules: Vec::new(), after: None };
-    let (mut after, mut read_bytes) = (list.after, 0);
+    let mut read_bytes = 0;
     for looked in 0_u64.. {
-        let next = topic.and_then(|topic| group.state.engine.schedules_of(topic, after).next());
-        let Some(view) = next else { break };
+        let next = group.state.engine.schedules_after(after.0, after.1).next();
+        let Some(view) = next.filter(|view| list.topic.is_none() || view.topic == after.0) else { break };
         if page.schedules.len() >= list.schedules_max as usize
             || looked >= SCHEDULES_LOOKED_AT_MAX
             || read_bytes >= LIST_READ_BYTES
         {
-            page.after = Some(after);
+            let topic = list.topic.is_none().then_some(after.0);
+            page.cursor = SchedulePosition { topic, schedule: after.1 }.to_cursor();
             break;
         }
-        after = view.id;
         group.work.count(1);
+        if !group.state.may(node, asker.connection, Right::Read, view.topic) {
+            after = (view.topic, JobId(u64::MAX));
+            continue;
+        }
+        after = (view.topic, view.id);
         let is_paused = view.paused.is_some();
         let is_soon = conditions.next_before.is_none_or(|before| view.next.is_some_and(|next| next < before));
         if !is_soon || conditions.paused.is_some_and(|paused| paused != is_paused) {
@@ -330,11 +349,31 @@ fn schedules(group: &mut Group, list: &ScheduleList) -> Result<Response, Storage
         let record_bytes = stored.body.len() + attributes.as_bytes().len();
         read_bytes += LISTED_BYTES + record_bytes;
         group.work.count(record_bytes as u64 / UNIT_BYTES);
-        if name.starts_with(&conditions.prefix) {
-            let (rules, topic) = (rules.unwrap_or_default(), list.topic.clone());
-            let (state, pause_note) = (state(&view), view.pause_note);
+        if name.starts_with(&conditions.prefix)
+            && let Some(topic) = group.state.known_name(view.topic)
+        {
+            let (rules, state) = (rules.unwrap_or_default(), state(&view));
+            let pause_note = view.pause_note;
             page.schedules.push(ListedSchedule { state, pause_note, rules, topic, name });
         }
     }
     Ok(Response::Schedules(page))
+}
+
+/// After which schedule of which topic a page begins; `None` if there is no such topic.
+fn begin(group: &mut Group, list: &ScheduleList) -> Result<Option<(TopicId, JobId)>, ErrorReply> {
+    let place = if list.cursor.is_empty() { None } else { SchedulePosition::from_cursor(&list.cursor) };
+    let is_cursor =
+        place.map_or(list.cursor.is_empty(), |place| place.topic.is_none() == list.topic.is_some());
+    if !is_cursor {
+        let text = "this is no cursor of such a list of schedules: send the one of the page before, or none to begin";
+        return Err(ErrorReply::new(ErrorCode::Invalid, text));
+    }
+    let topic = if let Some(name) = &list.topic {
+        group.state.engine.topic_id(name.as_str())
+    } else {
+        group.work.count(topics_passed(group.state.engine.topic_count()));
+        Some(place.and_then(|place| place.topic).unwrap_or(TopicId(0)))
+    };
+    Ok(topic.map(|topic| (topic, place.map_or(JobId(0), |place| place.schedule))))
 }

@@ -348,7 +348,7 @@ fn read_values(place: &Place, of: &str, field: &Field, code: &mut Code) {
         }
     }
     match (field.name.as_str(), &field.kind) {
-        ("topic", Kind::Text(_)) => code.lines(&format!("topicName(r, {value})")),
+        ("topic", Kind::Text(_)) if field.is_topic() => code.lines(&format!("topicName(r, {value})")),
         ("key", Kind::Text(_)) => code.lines(&format!("keyOrNone(r, {value})")),
         ("topics", Kind::List(Item::Text)) => {
             code.lines(&format!("for _, name := range {value} {{\ntopicName(r, name)\n}}"));

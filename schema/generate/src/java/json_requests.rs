@@ -175,9 +175,8 @@ fn optional(field: &Field, frame: &str, read: &str) -> String {
 /// The value as JSON, if it is in its range.
 fn checked(schema: &Schema, field: &Field, value: &str) -> String {
     let name = &field.name;
-    let is_topic = matches!(name.as_str(), "topic" | "to");
     match &field.kind {
-        Kind::Text(_) if is_topic => format!("Names.topic({value})"),
+        Kind::Text(_) if field.is_topic() => format!("Names.topic({value})"),
         Kind::List(Item::Text) => format!("Strict.topics({value})"),
         Kind::Text(_) | Kind::List(Item::Number) => value.to_owned(),
         Kind::List(Item::Record(_)) => {

@@ -25,7 +25,7 @@ macro_rules! group {
     };
 }
 
-/// By the bits of the opcode that [`GROUP_BITS`] names; and the last one, which shares them with another.
+/// By the bits of the opcode that [`GROUP_BITS`] names; and the last one, by the names of its frames.
 const GROUPS: [Group; 9] = [
     group!("ConnectionFrames", "Frames about the connection, and ERROR."),
     group!("PushFrames", "PUSH and its answer."),
@@ -38,8 +38,6 @@ const GROUPS: [Group; 9] = [
     group!("ScheduleFrames", "Frames about schedules."),
 ];
 const GROUP_BITS: u8 = 0x70;
-/// The frames about schedules have all of these bits.
-const SCHEDULE_BITS: u8 = 0x78;
 const NAMESPACE: &str = "Adjourn\\Protocol";
 const TESTS: &str = "Adjourn\\Tests\\Protocol";
 /// Functions of PHP that are faster if they are imported, as the compiler then knows them.
@@ -70,7 +68,7 @@ pub(super) fn outputs(schema: &Schema) -> Vec<Output> {
 fn place(frame: &Frame) -> usize {
     match frame.opcode {
         _ if frame.name == "ERROR" => 0,
-        opcode if opcode & SCHEDULE_BITS == SCHEDULE_BITS => GROUPS.len() - 1,
+        _ if frame.name.starts_with("SCHEDUL") || frame.name == "INSTANTS" => GROUPS.len() - 1,
         opcode => usize::from((opcode & GROUP_BITS) >> 4),
     }
 }

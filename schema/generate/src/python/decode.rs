@@ -358,12 +358,14 @@ fn list_reader_of(name: &str) -> String {
 
 /// The statement that refuses what a server refuses.
 fn check_of(owner: &str, field: &Field, local: &str) -> Option<String> {
-    let is_topic = matches!(field.name.as_str(), "topic" | "to");
     match (&field.kind, owner, field.name.as_str()) {
-        (Kind::Text(_), _, _) if is_topic && field.is_late => {
+        (Kind::Text(_), _, "topic") if field.min == Some(0) => {
             Some(format!("check_topic({local}, may_be_empty=True)"))
         }
-        (Kind::Text(_), _, _) if is_topic => Some(format!("check_topic({local})")),
+        (Kind::Text(_), _, _) if field.is_topic() && field.is_late => {
+            Some(format!("check_topic({local}, may_be_empty=True)"))
+        }
+        (Kind::Text(_), _, _) if field.is_topic() => Some(format!("check_topic({local})")),
         (Kind::List(Item::Text), _, _) => Some(format!("check_topics({local})")),
         (Kind::Number(_), "new_job" | "RESCHEDULE", "due_ms") => {
             Some("check_due(due_ms, due_kind)".to_owned())

@@ -7,7 +7,7 @@ use crate::names::{grouped, pascal, sentence};
 use crate::schema::{Field, Frame, Kind, Repeat, RequestKind, Schema};
 
 /// Requests whose fields are one type of their own: the name of the value, and the type.
-const MESSAGES: [(&str, &str, &str); 19] = [
+const MESSAGES: [(&str, &str, &str); 21] = [
     ("HELLO", "hello", "Hello"),
     ("PUSH", "push", "Push"),
     ("RESERVE", "reserve", "Reserve"),
@@ -27,6 +27,8 @@ const MESSAGES: [(&str, &str, &str); 19] = [
     ("WHY", "job", "JobRef"),
     ("SCHEDULE_SET", "set", "ScheduleSet"),
     ("SCHEDULE_LIST", "list", "ScheduleList"),
+    ("SCHEDULE_FILL", "fill", "ScheduleFill"),
+    ("SCHEDULE_PREVIEW", "preview", "SchedulePreview"),
 ];
 
 pub(super) fn file(schema: &Schema) -> String {
@@ -36,7 +38,7 @@ pub(super) fn file(schema: &Schema) -> String {
          use crate::advance::Advance;\nuse crate::browse::{{Bulk, Count, List}};\nuse crate::decode_error::DecodeError;\nuse crate::edit::Edit;\n\
          use crate::field::{{self, Field, JobRef, Subject}};\nuse crate::groups::{{GroupList, GroupSet}};\nuse crate::opcode::opcodes;\nuse crate::policy::TopicSet;\n\
          use crate::push::Push;\nuse crate::request::{{Kind, Repeat}};\nuse crate::reserve::{{Reserve, Subscribe}};\n\
-         use crate::schedule::{{ScheduleList, ScheduleSet}};\n\
+         use crate::schedule::{{ScheduleFill, ScheduleList, SchedulePreview, ScheduleSet}};\n\
          use crate::session::Hello;\nuse crate::settle::ReleaseKind;\nuse crate::wire::{{Reader, in_range}};\n\
          use adjourn_types::{{JobId, Lease, Right, TopicName, When}};\n\nrequests! {{\n",
     );

@@ -10,7 +10,7 @@ use crate::names::{pascal, sentence};
 use crate::schema::{Field, Frame, Item, Kind, Record, Schema, Side};
 
 /// The frames whose fields the table of the requests does not have.
-const REQUESTS: [&str; 14] = [
+const REQUESTS: [&str; 16] = [
     "HELLO",
     "PUSH",
     "RESERVE",
@@ -23,6 +23,8 @@ const REQUESTS: [&str; 14] = [
     "ADVANCE",
     "SCHEDULE_SET",
     "SCHEDULE_LIST",
+    "SCHEDULE_FILL",
+    "SCHEDULE_PREVIEW",
     "GROUP_SET",
     "GROUP_LIST",
 ];

@@ -92,7 +92,7 @@ fn decode_request(schema: &Schema) -> String {
 pub(super) fn checked(field: &Field, value: String) -> String {
     let name = &field.name;
     match (&field.kind, name.as_str(), field.min) {
-        (Kind::Text(_), "topic", _) => format!("checkedTopic({value})"),
+        (Kind::Text(_), "topic", _) if field.is_topic() => format!("checkedTopic({value})"),
         (Kind::Text(_), "key", _) => format!("checkedKey({value})"),
         (Kind::Number(4), "ttr_ms", _) => format!("checkedTtr({value})"),
         (Kind::Number(8), "delay_ms", _) => format!("checkedDelay({value})"),

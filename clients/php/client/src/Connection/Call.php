@@ -80,7 +80,7 @@ final class Call
         return match ($this->opcode) {
             Opcode::Get, Opcode::Peek, Opcode::List, Opcode::Count, Opcode::Leases, Opcode::Topics, Opcode::Stats,
             Opcode::Connections, Opcode::TopicShow, Opcode::ClusterStatus, Opcode::ScheduleShow, Opcode::ScheduleList,
-            Opcode::GroupList, Opcode::Why, Opcode::TopicWhy, Opcode::Ping, Opcode::Reserve, Opcode::Subscribe,
+            Opcode::SchedulePreview, Opcode::GroupList, Opcode::Why, Opcode::TopicWhy, Opcode::Ping, Opcode::Reserve, Opcode::Subscribe,
             Opcode::BackupBegin, Opcode::BackupRead, Opcode::BackupEnd, Opcode::Cancel, Opcode::Unsubscribe, Opcode::Credit,
             Opcode::Goodbye => true,
             default => false,

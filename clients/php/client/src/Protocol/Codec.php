@@ -79,6 +79,7 @@ final class Codec
             0x60 => '',
             0x61 => BackupFrames::encodeBackupRead($f),
             0x62 => '',
+            0x6F => ScheduleFrames::encodeSchedulePreview($f),
             0x70 => '',
             0x71 => ClusterFrames::encodeClusterAdd($f),
             0x72 => ClusterFrames::encodeClusterRemove($f),
@@ -94,6 +95,7 @@ final class Codec
             0x7C => ScheduleFrames::encodeSchedulePause($f),
             0x7D => ScheduleFrames::encodeScheduleResume($f),
             0x7E => ScheduleFrames::encodeScheduleRun($f),
+            0x7F => ScheduleFrames::encodeScheduleFill($f),
         };
 
         return pack('VCx3V', self::HEAD_BYTES + strlen($payload), $opcode->value, $requestId) . $payload;
@@ -133,6 +135,7 @@ final class Codec
             0xD3 => TopicFrames::decodeTopicSettings($frame),
             0xE0 => BackupFrames::decodeBackupReady($frame),
             0xE1 => BackupFrames::decodeBackupData($frame),
+            0xEF => ScheduleFrames::decodeInstants($frame),
             0xF0 => ClusterFrames::decodeClusterReport($frame),
             0xF5 => ClusterFrames::decodeGroups($frame),
             0xF6 => ClusterFrames::decodeReasons($frame),
@@ -140,6 +143,7 @@ final class Codec
             0xF9 => ScheduleFrames::decodeSchedule($frame),
             0xFA => ScheduleFrames::decodeSchedules($frame),
             0xFB => ScheduleFrames::decodeScheduleRan($frame),
+            0xFC => ScheduleFrames::decodeScheduleFilled($frame),
             0xFF => ConnectionFrames::decodeError($frame),
             default => null,
         };

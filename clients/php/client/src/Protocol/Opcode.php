@@ -85,6 +85,8 @@ enum Opcode: int
     case BackupRead = 0x61;
     /** Lets go of it. The end of the connection does the same. */
     case BackupEnd = 0x62;
+    /** Says when a schedule with these rules would fire, without setting it. */
+    case SchedulePreview = 0x6F;
     /** Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else. */
     case ClusterStatus = 0x70;
     /** Adds the node that listens for its peers at an address; it votes when it has caught up. */
@@ -105,7 +107,10 @@ enum Opcode: int
     case ScheduleSet = 0x78;
     /** Reads one schedule, and what it did of late. */
     case ScheduleShow = 0x79;
-    /** Lists schedules of a topic, a page at a time, in the order in which they were made. */
+    /**
+     * Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the order in which
+     * they were made.
+     */
     case ScheduleList = 0x7A;
     /** Forgets a schedule. Its jobs stay. */
     case ScheduleDelete = 0x7B;
@@ -115,6 +120,11 @@ enum Opcode: int
     case ScheduleResume = 0x7D;
     /** Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
     case ScheduleRun = 0x7E;
+    /**
+     * Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic has a job
+     * with the key of the instant.
+     */
+    case ScheduleFill = 0x7F;
     /** The answer to HELLO. */
     case Welcome = 0x81;
     /** The answer to PING: at some moment after it was sent this node led, and the session was connected to it. */
@@ -159,6 +169,8 @@ enum Opcode: int
     case BackupReady = 0xE0;
     /** A part of a backup. */
     case BackupData = 0xE1;
+    /** When a schedule would fire. */
+    case Instants = 0xEF;
     /** The members of the cluster, as one node sees them. */
     case ClusterReport = 0xF0;
     /** A page of groups. */
@@ -173,6 +185,8 @@ enum Opcode: int
     case Schedules = 0xFA;
     /** A schedule pushed a job. */
     case ScheduleRan = 0xFB;
+    /** A part of a time that has passed is filled, or counted. */
+    case ScheduleFilled = 0xFC;
     /** The request failed as a whole. */
     case Error = 0xFF;
 
@@ -200,6 +214,7 @@ enum Opcode: int
             self::TopicShow => self::TopicSettings,
             self::BackupBegin => self::BackupReady,
             self::BackupRead => self::BackupData,
+            self::SchedulePreview => self::Instants,
             self::ClusterStatus => self::ClusterReport,
             self::GroupList => self::Groups,
             self::Why, self::TopicWhy => self::Reasons,
@@ -207,6 +222,7 @@ enum Opcode: int
             self::ScheduleShow => self::Schedule,
             self::ScheduleList => self::Schedules,
             self::ScheduleRun => self::ScheduleRan,
+            self::ScheduleFill => self::ScheduleFilled,
             default => self::Error,
         };
     }
@@ -220,8 +236,8 @@ enum Opcode: int
         return match ($this) {
             self::Ping, self::Goodbye, self::Push, self::Reserve, self::Subscribe, self::Leases, self::Finish, self::Release,
             self::Touch, self::Bury, self::Get, self::Delete, self::Peek, self::List, self::Count, self::Pause,
-            self::Resume, self::Topics, self::Stats, self::Connections, self::TopicSet, self::TopicShow, self::ClusterStatus, self::GroupSet,
-            self::GroupList, self::Why, self::TopicWhy, self::ScheduleShow, self::ScheduleList, self::SchedulePause, self::ScheduleResume,
+            self::Resume, self::Topics, self::Stats, self::Connections, self::TopicSet, self::TopicShow, self::SchedulePreview, self::ClusterStatus,
+            self::GroupSet, self::GroupList, self::Why, self::TopicWhy, self::ScheduleShow, self::ScheduleList, self::SchedulePause, self::ScheduleResume,
                 => true,
             default => false,
         };
@@ -235,8 +251,8 @@ enum Opcode: int
     {
         return match ($this) {
             self::Pong, self::Pushed, self::Reserved, self::Deliver, self::Leased, self::Settled, self::Job, self::Changed,
-            self::Kicked, self::TopicCounts, self::QueueStats, self::ConnectionList, self::Groups, self::Reasons, self::Scheduled, self::Schedule,
-            self::Schedules, self::ScheduleRan,
+            self::Kicked, self::TopicCounts, self::QueueStats, self::ConnectionList, self::Instants, self::Groups, self::Reasons, self::Scheduled,
+            self::Schedule, self::Schedules, self::ScheduleRan, self::ScheduleFilled,
                 => true,
             default => false,
         };

@@ -32,6 +32,11 @@ use function substr;
  *     fired: int, // What became of it.
  * }
  *
+ * @phpstan-type LocalInstant array{
+ *     instant_ms: int, // The instant.
+ *     local: string, // Date, time, offset and abbreviation in the zone, for example `2027-03-28 03:00:00 +02:00 CEST`.
+ * }
+ *
  * @phpstan-type ListedSchedule array{
  *     schedule: int, // Its id.
  *     next_ms: int, // Its next instant; 0 if there is none any more.
@@ -115,6 +120,76 @@ final class ScheduleFrames
     public const FIRED_REFUSED = 7;
     /** It was skipped: the topic has a job with the key, which may be buried or remembered. */
     public const FIRED_KEY_TAKEN = 8;
+
+    /**
+     * SCHEDULE_PREVIEW: Says when a schedule with these rules would fire, without setting it.
+     *
+     * @param array{
+     *     origin_ms: int, // From when `@every` counts; 0: from when the schedule is set first.
+     *     start_ms: int, // It does not fire before this time; 0 for no such time.
+     *     end_ms: int, // It does not fire after this time; 0 for no such time.
+     *     count: int, // It ends when it has pushed a job at so many instants; 0: it does not.
+     *     window_ms: int, // With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+     *     missed_max: int, // With *missed* `all`: at most so many instants, the last ones; 0 means 100.
+     *     jitter_ms: int, // A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+     *     failures_max: int, // It is paused after so many failures one after another; 0: it is not.
+     *     dst: int, // What happens when the clocks of its zone are changed.
+     *     missed: int, // Which of the instants that passed unnoticed are fired late.
+     *     overlap: int, // What it does while an earlier job of it has not ended.
+     *     when: string, // A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times.
+     *     zone: string, // The IANA name of the time zone of a cron expression; empty means UTC.
+     *     key: string, // The key of its jobs; empty: the name, `@`, and the instant in milliseconds.
+     *     note: string, // For people.
+     *     from_ms: int, // Only instants after this time; 0 for now.
+     *     instants_max: int, // 1 to `INSTANTS_SHOWN_MAX`.
+     * } $f
+     */
+    public static function encodeSchedulePreview(array $f): string
+    {
+        if (
+            (($f['dst'] | $f['missed'] | $f['overlap'] | strlen($f['zone'])) >> 8
+            | (strlen($f['when']) | strlen($f['key']) | strlen($f['note'])) >> 16
+            | ($f['missed_max'] | $f['jitter_ms'] | $f['failures_max'] | $f['instants_max']) >> 32) !== 0
+        ) {
+            throw Codec::outOfRange([
+                'missed_max' => [$f['missed_max'], 32],
+                'jitter_ms' => [$f['jitter_ms'], 32],
+                'failures_max' => [$f['failures_max'], 32],
+                'dst' => [$f['dst'], 8],
+                'missed' => [$f['missed'], 8],
+                'overlap' => [$f['overlap'], 8],
+                'when' => [strlen($f['when']), 16],
+                'zone' => [strlen($f['zone']), 8],
+                'key' => [strlen($f['key']), 16],
+                'note' => [strlen($f['note']), 16],
+                'instants_max' => [$f['instants_max'], 32],
+            ]);
+        }
+
+        return pack(
+            'PPPPPVVVCCCvCvv',
+            $f['origin_ms'],
+            $f['start_ms'],
+            $f['end_ms'],
+            $f['count'],
+            $f['window_ms'],
+            $f['missed_max'],
+            $f['jitter_ms'],
+            $f['failures_max'],
+            $f['dst'],
+            $f['missed'],
+            $f['overlap'],
+            strlen($f['when']),
+            strlen($f['zone']),
+            strlen($f['key']),
+            strlen($f['note']),
+        )
+            . $f['when']
+            . $f['zone']
+            . $f['key']
+            . $f['note']
+            . pack('PV', $f['from_ms'], $f['instants_max']);
+    }
 
     /**
      * SCHEDULE_SET: Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
@@ -231,32 +306,36 @@ final class ScheduleFrames
     }
 
     /**
-     * SCHEDULE_LIST: Lists schedules of a topic, a page at a time, in the order in which they were made.
+     * SCHEDULE_LIST: Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the
+     * order in which they were made.
      *
      * @param array{
-     *     after: int, // Only those with higher ids; 0 for the first page, and then what the page before says.
      *     schedules_max: int, // 1 to `SCHEDULES_LISTED_MAX`.
      *     next_before_ms: int, // Only those with a next instant before this one; 0 for all.
      *     paused: int, // Only those that are paused, or those that are not.
-     *     topic: string, // The topic of their jobs.
+     *     topic: string, // The topic of their jobs; empty for all topics.
      *     prefix: string, // Only those whose names begin like this.
+     *     cursor: string, // The cursor of the previous page; empty for the first page.
      * } $f
      */
     public static function encodeScheduleList(array $f): string
     {
-        if ((($f['paused'] | strlen($f['topic']) | strlen($f['prefix'])) >> 8 | $f['schedules_max'] >> 32) !== 0) {
+        if ((($f['paused'] | strlen($f['topic']) | strlen($f['prefix'])) >> 8 | strlen($f['cursor']) >> 16 | $f['schedules_max'] >> 32) !== 0) {
             throw Codec::outOfRange([
                 'schedules_max' => [$f['schedules_max'], 32],
                 'paused' => [$f['paused'], 8],
                 'topic' => [strlen($f['topic']), 8],
                 'prefix' => [strlen($f['prefix']), 8],
+                'cursor' => [strlen($f['cursor']), 16],
             ]);
         }
 
-        return pack('PVPCC', $f['after'], $f['schedules_max'], $f['next_before_ms'], $f['paused'], strlen($f['topic']))
+        return pack('VPCC', $f['schedules_max'], $f['next_before_ms'], $f['paused'], strlen($f['topic']))
             . $f['topic']
             . pack('C', strlen($f['prefix']))
-            . $f['prefix'];
+            . $f['prefix']
+            . pack('v', strlen($f['cursor']))
+            . $f['cursor'];
     }
 
     /**
@@ -350,6 +429,48 @@ final class ScheduleFrames
     }
 
     /**
+     * SCHEDULE_FILL: Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the
+     * topic has a job with the key of the instant.
+     *
+     * @param array{
+     *     from_ms: int, // The first time that counts; for the next part what the part before says.
+     *     to_ms: int, // The last time that counts. It must not be ahead.
+     *     dry_run: int, // 1: it pushes nothing, and counts the instants.
+     *     topic: string, // The topic of its jobs. The token needs the right to push there, too.
+     *     name: string, // Its name.
+     * } $f
+     */
+    public static function encodeScheduleFill(array $f): string
+    {
+        if (($f['dry_run'] | strlen($f['topic']) | strlen($f['name'])) >> 8 !== 0) {
+            throw Codec::outOfRange(['dry_run' => [$f['dry_run'], 8], 'topic' => [strlen($f['topic']), 8], 'name' => [strlen($f['name']), 8]]);
+        }
+
+        return pack('PPCC', $f['from_ms'], $f['to_ms'], $f['dry_run'], strlen($f['topic']))
+            . $f['topic']
+            . pack('C', strlen($f['name']))
+            . $f['name'];
+    }
+
+    /**
+     * INSTANTS: When a schedule would fire.
+     *
+     * @return array{
+     *     zone_data: string, // The version and the origin of the zone data, for example `2026f, bundled`.
+     *     instants: list<LocalInstant>, // The next instants, in order: fewer than were asked for if it fires no more.
+     * }
+     */
+    public static function decodeInstants(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Czone_data', 1, $frame, $at);
+        $f['zone_data'] = Codec::text($frame, $at, $f['zone_data']);
+        $f['instants'] = self::decodeListOfLocalInstant($frame, $at);
+
+        return $f;
+    }
+
+    /**
      * SCHEDULED: A schedule is set.
      *
      * @return array{
@@ -418,15 +539,17 @@ final class ScheduleFrames
      * SCHEDULES: A page of schedules.
      *
      * @return array{
-     *     after: int, // Where the next page begins; 0 on the last one.
      *     schedules: list<ListedSchedule>, // The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it.
+     *     cursor: string, // Where the next page goes on; empty on the last one.
      * }
      */
     public static function decodeSchedules(string $frame): array
     {
         $at = Codec::HEAD_BYTES;
-        $f = Codec::fixed('Pafter', 8, $frame, $at);
+        $f = [];
         $f['schedules'] = self::decodeListOfListedSchedule($frame, $at);
+        $f += Codec::fixed('vcursor', 2, $frame, $at);
+        $f['cursor'] = Codec::bytes($frame, $at, $f['cursor']);
 
         return $f;
     }
@@ -444,6 +567,55 @@ final class ScheduleFrames
         $f = Codec::fixed('Pjob', 8, $frame, $at);
 
         return $f;
+    }
+
+    /**
+     * SCHEDULE_FILLED: A part of a time that has passed is filled, or counted.
+     *
+     * @return array{
+     *     next_ms: int, // From when the next part goes on; 0 if this was the last one.
+     *     instants: int, // Instants of the schedule in this part.
+     *     pushed: int, // Jobs that were pushed.
+     *     kept: int, // Instants whose job is in the topic already, by its key.
+     *     refused: int, // Jobs that the topic's policy, or a limit of the queue, does not allow.
+     * }
+     */
+    public static function decodeScheduleFilled(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Pnext_ms/Vinstants/Vpushed/Vkept/Vrefused', 24, $frame, $at);
+
+        return $f;
+    }
+
+    /**
+     * An instant, and what the clocks of its zone show.
+     *
+     * @return list<LocalInstant>
+     */
+    private static function decodeListOfLocalInstant(string $frame, int &$at): array
+    {
+        [$fixed, $count] = Codec::listHead($frame, $at, 9);
+        $end = strlen($frame);
+        for ($items = []; $count > 0; --$count) {
+            if ($fixed > $end - $at) {
+                throw Malformed::cutOff();
+            }
+            $item = unpack('Pinstant_ms/Clocal', $frame, $at);
+            $at += $fixed;
+            if ($item['local'] > $end - $at) {
+                throw Malformed::cutOff();
+            }
+            $bytes = $item['local'];
+            $item['local'] = substr($frame, $at, $bytes);
+            $at += $bytes;
+            if ($bytes !== 0 && preg_match('//u', $item['local']) !== 1) {
+                throw Malformed::noText();
+            }
+            $items[] = $item;
+        }
+
+        return $items;
     }
 
     /**

@@ -15,6 +15,7 @@ use Adjourn\Error\ErrorCode;
 use Adjourn\Error\ErrorReply;
 use Adjourn\Error\OutcomeUnknown;
 use Adjourn\Error\ServerError;
+use Adjourn\FilledPart;
 use Adjourn\Filter;
 use Adjourn\IfExists;
 use Adjourn\JobEdit;
@@ -24,6 +25,7 @@ use Adjourn\LatePolicy;
 use Adjourn\Lease;
 use Adjourn\Limit;
 use Adjourn\ListOrder;
+use Adjourn\LocalInstant;
 use Adjourn\Missed;
 use Adjourn\NewJob;
 use Adjourn\Options;
@@ -33,6 +35,7 @@ use Adjourn\Protocol\Message;
 use Adjourn\Protocol\Opcode;
 use Adjourn\Protocol\Tagged;
 use Adjourn\Release;
+use Adjourn\SchedulePreview;
 use Adjourn\ScheduleRules;
 use Adjourn\Tests\MemoryServer;
 use Adjourn\Tests\Peer;
@@ -268,6 +271,10 @@ final class ReachTest extends TestCase
         $client->pauseSchedule('t', 'morning', 'why');
         $client->resumeSchedule('t', 'morning');
         self::assertSame(42, $client->runSchedule('t', 'morning'));
+        $from = new \DateTimeImmutable('@2');
+        $to = new \DateTimeImmutable('@9');
+        self::assertEquals(new FilledPart(9, 5, 3, 1, new \DateTimeImmutable('@7')), $client->fillSchedule('t', 'morning', $from, $to, dryRun: true));
+        self::assertEquals(new SchedulePreview('2026f, bundled', [new LocalInstant(7, 'there')]), $client->previewSchedule($rules, $from, 3));
         $client->deleteSchedule('t', 'morning');
     }
 
@@ -334,12 +341,14 @@ final class ReachTest extends TestCase
             Opcode::Scheduled => $send(Opcode::Scheduled, ['schedule' => 7, 'version' => 4, 'next_ms' => 1]),
             Opcode::Schedule => $send(Opcode::Schedule, ['state' => self::STATE, 'pause_note' => '', 'history' => []] + self::RULES + self::TEMPLATE),
             Opcode::Schedules => $send(Opcode::Schedules, [
-                'after' => $isFirst ? 6 : 0,
+                'cursor' => $page['cursor'],
                 'schedules' => $isFirst ? [] : [self::STATE + self::RULES + ['topic' => 't', 'name' => 'morning', 'pause_note' => '']],
             ]),
             Opcode::Groups => $send(Opcode::Groups, ['after' => $isFirst ? 'a' : '', 'groups' => $isFirst ? [] : [self::GROUP]]),
             Opcode::Reasons => $send(Opcode::Reasons, ['reasons' => [self::REASON]]),
             Opcode::ScheduleRan => $send(Opcode::ScheduleRan, ['job' => 42]),
+            Opcode::ScheduleFilled => $send(Opcode::ScheduleFilled, ['next_ms' => 7000, 'instants' => 9, 'pushed' => 5, 'kept' => 3, 'refused' => 1]),
+            Opcode::Instants => $send(Opcode::Instants, ['zone_data' => '2026f, bundled', 'instants' => [['instant_ms' => 7, 'local' => 'there']]]),
             default => $send($request->opcode->answer()),
         };
         if ($request->opcode === Opcode::Cancel) {

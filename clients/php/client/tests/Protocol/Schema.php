@@ -49,6 +49,7 @@ final class Schema
         'BackupBegin' => [],
         'BackupRead' => ['offset', 'bytes'],
         'BackupEnd' => [],
+        'SchedulePreview' => ['origin_ms', 'start_ms', 'end_ms', 'count', 'window_ms', 'missed_max', 'jitter_ms', 'failures_max', 'dst', 'missed', 'overlap', 'when', 'zone', 'key', 'note', 'from_ms', 'instants_max'],
         'ClusterStatus' => [],
         'ClusterAdd' => ['address'],
         'ClusterRemove' => ['node'],
@@ -59,11 +60,12 @@ final class Schema
         'TopicWhy' => ['topic', 'group'],
         'ScheduleSet' => ['topic', 'name', 'origin_ms', 'start_ms', 'end_ms', 'count', 'window_ms', 'missed_max', 'jitter_ms', 'failures_max', 'dst', 'missed', 'overlap', 'when', 'zone', 'key', 'note', 'priority', 'ttr_ms', 'attributes', 'body', 'if_version'],
         'ScheduleShow' => ['topic', 'name'],
-        'ScheduleList' => ['after', 'schedules_max', 'next_before_ms', 'paused', 'topic', 'prefix'],
+        'ScheduleList' => ['schedules_max', 'next_before_ms', 'paused', 'topic', 'prefix', 'cursor'],
         'ScheduleDelete' => ['topic', 'name'],
         'SchedulePause' => ['topic', 'name', 'note'],
         'ScheduleResume' => ['topic', 'name'],
         'ScheduleRun' => ['topic', 'name'],
+        'ScheduleFill' => ['from_ms', 'to_ms', 'dry_run', 'topic', 'name'],
     ];
     /** Tags by name. */
     public const ATTRIBUTES = [
@@ -280,6 +282,7 @@ final class Schema
         'SCHEDULE_WHEN_BYTES_MAX' => 2048,
         'SCHEDULE_ZONE_BYTES_MAX' => 64,
         'SCHEDULE_NOTE_BYTES_MAX' => 256,
+        'INSTANTS_SHOWN_MAX' => 1000,
         'SCHEDULE_MISSED_MAX' => 1000,
         'SCHEDULE_JITTER_MS_MAX' => 86_400_000,
         'SCHEDULES_LISTED_MAX' => 256,

@@ -195,6 +195,11 @@ use function substr;
  *     fired: int, // What became of it.
  * }
  *
+ * @phpstan-type LocalInstant array{
+ *     instant_ms: int, // The instant.
+ *     local: string, // Date, time, offset and abbreviation in the zone, for example `2027-03-28 03:00:00 +02:00 CEST`.
+ * }
+ *
  * @phpstan-type ListedSchedule array{
  *     schedule: int, // Its id.
  *     next_ms: int, // Its next instant; 0 if there is none any more.
@@ -254,6 +259,7 @@ final class ServerCodec
             0xD3 => self::encodeTopicSettings($f),
             0xE0 => self::encodeBackupReady($f),
             0xE1 => self::encodeBackupData($f),
+            0xEF => self::encodeInstants($f),
             0xF0 => self::encodeClusterReport($f),
             0xF5 => self::encodeGroups($f),
             0xF6 => self::encodeReasons($f),
@@ -261,6 +267,7 @@ final class ServerCodec
             0xF9 => self::encodeSchedule($f),
             0xFA => self::encodeSchedules($f),
             0xFB => self::encodeScheduleRan($f),
+            0xFC => self::encodeScheduleFilled($f),
             0xFF => self::encodeError($f),
         };
 
@@ -317,6 +324,7 @@ final class ServerCodec
             0x60 => [],
             0x61 => self::decodeBackupRead($frame),
             0x62 => [],
+            0x6F => self::decodeSchedulePreview($frame),
             0x70 => [],
             0x71 => self::decodeClusterAdd($frame),
             0x72 => self::decodeClusterRemove($frame),
@@ -332,6 +340,7 @@ final class ServerCodec
             0x7C => self::decodeSchedulePause($frame),
             0x7D => self::decodeScheduleResume($frame),
             0x7E => self::decodeScheduleRun($frame),
+            0x7F => self::decodeScheduleFill($frame),
             default => null,
         };
 
@@ -880,6 +889,25 @@ final class ServerCodec
     }
 
     /**
+     * INSTANTS: When a schedule would fire.
+     *
+     * @param array{
+     *     zone_data: string, // The version and the origin of the zone data, for example `2026f, bundled`.
+     *     instants: list<LocalInstant>, // The next instants, in order: fewer than were asked for if it fires no more.
+     * } $f
+     */
+    public static function encodeInstants(array $f): string
+    {
+        if (strlen($f['zone_data']) >> 8 !== 0) {
+            throw Codec::outOfRange(['zone_data' => [strlen($f['zone_data']), 8]]);
+        }
+
+        return pack('C', strlen($f['zone_data']))
+            . $f['zone_data']
+            . self::encodeListOfLocalInstant($f['instants']);
+    }
+
+    /**
      * CLUSTER_REPORT: The members of the cluster, as one node sees them.
      *
      * @param array{
@@ -1055,14 +1083,19 @@ final class ServerCodec
      * SCHEDULES: A page of schedules.
      *
      * @param array{
-     *     after: int, // Where the next page begins; 0 on the last one.
      *     schedules: list<ListedSchedule>, // The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it.
+     *     cursor: string, // Where the next page goes on; empty on the last one.
      * } $f
      */
     public static function encodeSchedules(array $f): string
     {
-        return pack('P', $f['after'])
-            . self::encodeListOfListedSchedule($f['schedules']);
+        if (strlen($f['cursor']) >> 16 !== 0) {
+            throw Codec::outOfRange(['cursor' => [strlen($f['cursor']), 16]]);
+        }
+
+        return self::encodeListOfListedSchedule($f['schedules'])
+            . pack('v', strlen($f['cursor']))
+            . $f['cursor'];
     }
 
     /**
@@ -1075,6 +1108,26 @@ final class ServerCodec
     public static function encodeScheduleRan(array $f): string
     {
         return pack('P', $f['job']);
+    }
+
+    /**
+     * SCHEDULE_FILLED: A part of a time that has passed is filled, or counted.
+     *
+     * @param array{
+     *     next_ms: int, // From when the next part goes on; 0 if this was the last one.
+     *     instants: int, // Instants of the schedule in this part.
+     *     pushed: int, // Jobs that were pushed.
+     *     kept: int, // Instants whose job is in the topic already, by its key.
+     *     refused: int, // Jobs that the topic's policy, or a limit of the queue, does not allow.
+     * } $f
+     */
+    public static function encodeScheduleFilled(array $f): string
+    {
+        if (($f['instants'] | $f['pushed'] | $f['kept'] | $f['refused']) >> 32 !== 0) {
+            throw Codec::outOfRange(['instants' => [$f['instants'], 32], 'pushed' => [$f['pushed'], 32], 'kept' => [$f['kept'], 32], 'refused' => [$f['refused'], 32]]);
+        }
+
+        return pack('PVVVV', $f['next_ms'], $f['instants'], $f['pushed'], $f['kept'], $f['refused']);
     }
 
     /**
@@ -1798,6 +1851,52 @@ final class ServerCodec
     }
 
     /**
+     * SCHEDULE_PREVIEW: Says when a schedule with these rules would fire, without setting it.
+     *
+     * @return array{
+     *     origin_ms: int, // From when `@every` counts; 0: from when the schedule is set first.
+     *     start_ms: int, // It does not fire before this time; 0 for no such time.
+     *     end_ms: int, // It does not fire after this time; 0 for no such time.
+     *     count: int, // It ends when it has pushed a job at so many instants; 0: it does not.
+     *     window_ms: int, // With *missed* `last` or `all`: only instants that were missed no longer ago than this, in milliseconds; 0 for any.
+     *     missed_max: int, // With *missed* `all`: at most so many instants, the last ones; 0 means 100.
+     *     jitter_ms: int, // A job is due up to this long after its instant, in milliseconds: how long follows from the name and the instant.
+     *     failures_max: int, // It is paused after so many failures one after another; 0: it is not.
+     *     dst: int, // What happens when the clocks of its zone are changed.
+     *     missed: int, // Which of the instants that passed unnoticed are fired late.
+     *     overlap: int, // What it does while an earlier job of it has not ended.
+     *     when: string, // A recurrence: a cron expression, `@daily` and the like, `@every 90s`, or `@at` with times.
+     *     zone: string, // The IANA name of the time zone of a cron expression; empty means UTC.
+     *     key: string, // The key of its jobs; empty: the name, `@`, and the instant in milliseconds.
+     *     note: string, // For people.
+     *     from_ms: int, // Only instants after this time; 0 for now.
+     *     instants_max: int, // 1 to `INSTANTS_SHOWN_MAX`.
+     * }
+     */
+    public static function decodeSchedulePreview(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Porigin_ms/Pstart_ms/Pend_ms/Pcount/Pwindow_ms/Vmissed_max/Vjitter_ms/Vfailures_max/Cdst/Cmissed/Coverlap/vwhen/Czone/vkey/vnote', 62, $frame, $at);
+        $f['when'] = Codec::text($frame, $at, $f['when']);
+        $f['zone'] = Codec::text($frame, $at, $f['zone']);
+        $f['key'] = Codec::text($frame, $at, $f['key']);
+        $f['note'] = Codec::text($frame, $at, $f['note']);
+        $f += Codec::fixed('Pfrom_ms/Vinstants_max', 12, $frame, $at);
+        self::check($f['missed_max'] <= 1000, 'missed_max');
+        self::check($f['jitter_ms'] <= 86_400_000, 'jitter_ms');
+        self::check(in_array($f['dst'], [0, 1], true), 'dst');
+        self::check(in_array($f['missed'], [0, 1, 2], true), 'missed');
+        self::check(in_array($f['overlap'], [0, 1, 2, 3], true), 'overlap');
+        self::check(strlen($f['when']) >= 1 && strlen($f['when']) <= 2048, 'when');
+        self::check(strlen($f['zone']) <= 64, 'zone');
+        self::check(strlen($f['key']) <= 256, 'key');
+        self::check(strlen($f['note']) <= 256, 'note');
+        self::check($f['instants_max'] >= 1 && $f['instants_max'] <= 1000, 'instants_max');
+
+        return $f;
+    }
+
+    /**
      * CLUSTER_ADD: Adds the node that listens for its peers at an address; it votes when it has caught up.
      *
      * @return array{
@@ -2020,28 +2119,32 @@ final class ServerCodec
     }
 
     /**
-     * SCHEDULE_LIST: Lists schedules of a topic, a page at a time, in the order in which they were made.
+     * SCHEDULE_LIST: Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the
+     * order in which they were made.
      *
      * @return array{
-     *     after: int, // Only those with higher ids; 0 for the first page, and then what the page before says.
      *     schedules_max: int, // 1 to `SCHEDULES_LISTED_MAX`.
      *     next_before_ms: int, // Only those with a next instant before this one; 0 for all.
      *     paused: int, // Only those that are paused, or those that are not.
-     *     topic: string, // The topic of their jobs.
+     *     topic: string, // The topic of their jobs; empty for all topics.
      *     prefix: string, // Only those whose names begin like this.
+     *     cursor: string, // The cursor of the previous page; empty for the first page.
      * }
      */
     public static function decodeScheduleList(string $frame): array
     {
         $at = Codec::HEAD_BYTES;
-        $f = Codec::fixed('Pafter/Vschedules_max/Pnext_before_ms/Cpaused/Ctopic', 22, $frame, $at);
+        $f = Codec::fixed('Vschedules_max/Pnext_before_ms/Cpaused/Ctopic', 14, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cprefix', 1, $frame, $at);
         $f['prefix'] = Codec::text($frame, $at, $f['prefix']);
+        $f += Codec::fixed('vcursor', 2, $frame, $at);
+        $f['cursor'] = Codec::bytes($frame, $at, $f['cursor']);
         self::check($f['schedules_max'] >= 1 && $f['schedules_max'] <= 256, 'schedules_max');
         self::check(in_array($f['paused'], [0, 1, 2], true), 'paused');
         self::check(strlen($f['topic']) <= 128, 'topic');
         self::check(strlen($f['prefix']) <= 255, 'prefix');
+        self::check(strlen($f['cursor']) <= 512, 'cursor');
 
         return $f;
     }
@@ -2132,6 +2235,32 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cname', 1, $frame, $at);
         $f['name'] = Codec::text($frame, $at, $f['name']);
+        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['name']) <= 255, 'name');
+
+        return $f;
+    }
+
+    /**
+     * SCHEDULE_FILL: Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the
+     * topic has a job with the key of the instant.
+     *
+     * @return array{
+     *     from_ms: int, // The first time that counts; for the next part what the part before says.
+     *     to_ms: int, // The last time that counts. It must not be ahead.
+     *     dry_run: int, // 1: it pushes nothing, and counts the instants.
+     *     topic: string, // The topic of its jobs. The token needs the right to push there, too.
+     *     name: string, // Its name.
+     * }
+     */
+    public static function decodeScheduleFill(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = Codec::fixed('Pfrom_ms/Pto_ms/Cdry_run/Ctopic', 18, $frame, $at);
+        $f['topic'] = Codec::text($frame, $at, $f['topic']);
+        $f += Codec::fixed('Cname', 1, $frame, $at);
+        $f['name'] = Codec::text($frame, $at, $f['name']);
+        self::check($f['dry_run'] <= 1, 'dry_run');
         self::check(strlen($f['topic']) <= 128, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
 
@@ -2393,6 +2522,24 @@ final class ServerCodec
                 strlen($item['client_name']),
                 count($item['topics']),
             ) . $item['address'] . $item['client_name'] . self::encodeShortTexts($item['topics']);
+        }
+
+        return $out;
+    }
+
+    /**
+     * An instant, and what the clocks of its zone show.
+     *
+     * @param list<LocalInstant> $items
+     */
+    private static function encodeListOfLocalInstant(array $items): string
+    {
+        $out = pack('vV', 9, count($items));
+        foreach ($items as $item) {
+            if (strlen($item['local']) >> 8 !== 0) {
+                throw Codec::outOfRange(['local' => [strlen($item['local']), 8]]);
+            }
+            $out .= pack('PC', $item['instant_ms'], strlen($item['local'])) . $item['local'];
         }
 
         return $out;

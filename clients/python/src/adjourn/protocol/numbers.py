@@ -199,6 +199,8 @@ SCHEDULE_ZONE_BYTES_MAX = 64
 """Longest name of a time zone."""
 SCHEDULE_NOTE_BYTES_MAX = 256
 """Longest note on a schedule."""
+INSTANTS_SHOWN_MAX = 1_000
+"""Most instants of SCHEDULE_PREVIEW."""
 SCHEDULE_MISSED_MAX = 1_000
 """Instants of a schedule that are fired late."""
 SCHEDULE_JITTER_MS_MAX = 86_400_000

@@ -48,7 +48,10 @@ _PUSH_2 = struct.Struct("<16s")
 _RELEASE = struct.Struct("<QHI")
 _RESCHEDULE = struct.Struct("<QB")
 _RESERVE = struct.Struct("<QIHI")
-_SCHEDULE_LIST = struct.Struct("<QIQBB")
+_SCHEDULE_FILL = struct.Struct("<QQBB")
+_SCHEDULE_LIST = struct.Struct("<IQBB")
+_SCHEDULE_PREVIEW = struct.Struct("<QQQQQIIIBBBHBHH")
+_SCHEDULE_PREVIEW_2 = struct.Struct("<QI")
 _SCHEDULE_SET = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULE_SET_2 = struct.Struct("<IIHI")
 _SUBSCRIBE = struct.Struct("<IQHI")
@@ -719,6 +722,21 @@ class BackupEnd(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class SchedulePreview(Request):
+    """Says when a schedule with these rules would fire, without setting it."""
+
+    OPCODE = 0x6F
+    NAME = "SCHEDULE_PREVIEW"
+    IS_REPEATABLE = True
+    rules: ScheduleRules
+    """When it fires. Without an origin, `@every` counts from *from_ms*."""
+    from_ms: int
+    """Only instants after this time; 0 for now."""
+    instants_max: int
+    """1 to `INSTANTS_SHOWN_MAX`."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterStatus(Request):
     """Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for
     anything else.
@@ -854,13 +872,13 @@ class ScheduleShow(Request):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleList(Request):
-    """Lists schedules of a topic, a page at a time, in the order in which they were made."""
+    """Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in
+    the order in which they were made.
+    """
 
     OPCODE = 0x7A
     NAME = "SCHEDULE_LIST"
     IS_REPEATABLE = True
-    after: int
-    """Only those with higher ids; 0 for the first page, and then what the page before says."""
     schedules_max: int
     """1 to `SCHEDULES_LISTED_MAX`."""
     next_before_ms: int
@@ -868,9 +886,11 @@ class ScheduleList(Request):
     paused: WhichPaused | int
     """Only those that are paused, or those that are not."""
     topic: str
-    """The topic of their jobs."""
+    """The topic of their jobs; empty for all topics."""
     prefix: str
     """Only those whose names begin like this."""
+    cursor: bytes
+    """The cursor of the previous page; empty for the first page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -923,6 +943,27 @@ class ScheduleRun(Request):
     IS_REPEATABLE = False
     topic: str
     """The topic of its jobs."""
+    name: str
+    """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleFill(Request):
+    """Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the
+    topic has a job with the key of the instant.
+    """
+
+    OPCODE = 0x7F
+    NAME = "SCHEDULE_FILL"
+    IS_REPEATABLE = False
+    from_ms: int
+    """The first time that counts; for the next part what the part before says."""
+    to_ms: int
+    """The last time that counts. It must not be ahead."""
+    dry_run: int
+    """1: it pushes nothing, and counts the instants."""
+    topic: str
+    """The topic of its jobs. The token needs the right to push there, too."""
     name: str
     """Its name."""
 
@@ -1181,6 +1222,34 @@ def _write_backup_end(one: BackupEnd, parts: list[bytes]) -> None:
     """It has no fields."""
 
 
+def _write_schedule_preview(one: SchedulePreview, parts: list[bytes]) -> None:
+    when = text(one.rules.when)
+    zone = text(one.rules.zone)
+    key = text(one.rules.key) if one.rules.key else b""
+    note = text(one.rules.note)
+    parts.append(
+        _SCHEDULE_PREVIEW.pack(
+            one.rules.origin_ms,
+            one.rules.start_ms,
+            one.rules.end_ms,
+            one.rules.count,
+            one.rules.window_ms,
+            one.rules.missed_max,
+            one.rules.jitter_ms,
+            one.rules.failures_max,
+            one.rules.dst,
+            one.rules.missed,
+            one.rules.overlap,
+            len(when),
+            len(zone),
+            len(key),
+            len(note),
+        )
+    )
+    parts += (when, zone, key, note)
+    parts.append(_SCHEDULE_PREVIEW_2.pack(one.from_ms, one.instants_max))
+
+
 def _write_cluster_status(one: ClusterStatus, parts: list[bytes]) -> None:
     """It has no fields."""
 
@@ -1272,9 +1341,10 @@ def _write_schedule_show(one: ScheduleShow, parts: list[bytes]) -> None:
 
 def _write_schedule_list(one: ScheduleList, parts: list[bytes]) -> None:
     topic = text(one.topic)
-    parts += (_SCHEDULE_LIST.pack(one.after, one.schedules_max, one.next_before_ms, one.paused, len(topic)), topic)
+    parts += (_SCHEDULE_LIST.pack(one.schedules_max, one.next_before_ms, one.paused, len(topic)), topic)
     prefix = text(one.prefix)
     parts += (U8.pack(len(prefix)), prefix)
+    parts += (U16.pack(len(one.cursor)), one.cursor)
 
 
 def _write_schedule_delete(one: ScheduleDelete, parts: list[bytes]) -> None:
@@ -1304,6 +1374,13 @@ def _write_schedule_resume(one: ScheduleResume, parts: list[bytes]) -> None:
 def _write_schedule_run(one: ScheduleRun, parts: list[bytes]) -> None:
     topic = text(one.topic)
     parts += (U8.pack(len(topic)), topic)
+    name = text(one.name)
+    parts += (U8.pack(len(name)), name)
+
+
+def _write_schedule_fill(one: ScheduleFill, parts: list[bytes]) -> None:
+    topic = text(one.topic)
+    parts += (_SCHEDULE_FILL.pack(one.from_ms, one.to_ms, one.dry_run, len(topic)), topic)
     name = text(one.name)
     parts += (U8.pack(len(name)), name)
 
@@ -1347,6 +1424,7 @@ WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x60: _write_backup_begin,
     0x61: _write_backup_read,
     0x62: _write_backup_end,
+    0x6F: _write_schedule_preview,
     0x70: _write_cluster_status,
     0x71: _write_cluster_add,
     0x72: _write_cluster_remove,
@@ -1362,5 +1440,6 @@ WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x7C: _write_schedule_pause,
     0x7D: _write_schedule_resume,
     0x7E: _write_schedule_run,
+    0x7F: _write_schedule_fill,
 }
 """What writes the payload of each request, by its opcode."""

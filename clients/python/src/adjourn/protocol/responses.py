@@ -66,6 +66,7 @@ _GROUP_STATE = struct.Struct("<QQQQIBBB")
 _JOB = struct.Struct("<QQBBIIIIBHHI")
 _LISTED = struct.Struct("<QQBBIIIIBHHIIQQQQBH")
 _LISTED_SCHEDULE = struct.Struct("<QQQIIIBBQQQQQIIIBBBHBHHBBH")
+_LOCAL_INSTANT = struct.Struct("<QB")
 _MEMBER = struct.Struct("<QBB")
 _NODE = struct.Struct("<QBBQQqQBB")
 _PUSH_RESULT = struct.Struct("<BHQ")
@@ -74,6 +75,7 @@ _REASON = struct.Struct("<BQQQH")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULED = struct.Struct("<QIQ")
 _SCHEDULE_2 = struct.Struct("<IIHI")
+_SCHEDULE_FILLED = struct.Struct("<QIIII")
 _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
 _TOPIC_COUNT = struct.Struct("<BBQQQQQQQQQ")
@@ -408,6 +410,16 @@ class Firing:
     """The job that it pushed, or 0."""
     fired: FiringOutcome | int = FiringOutcome.PUSHED
     """What became of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalInstant:
+    """An instant, and what the clocks of its zone show."""
+
+    instant_ms: int = 0
+    """The instant."""
+    local: str = ""
+    """Date, time, offset and abbreviation in the zone, for example `2027-03-28 03:00:00 +02:00 CEST`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -759,6 +771,19 @@ class BackupData(Response):
 
 
 @dataclass(frozen=True, slots=True)
+class Instants(Response):
+    """When a schedule would fire."""
+
+    OPCODE = 0xEF
+    NAME = "INSTANTS"
+    IS_PROOF = True
+    zone_data: str = ""
+    """The version and the origin of the zone data, for example `2026f, bundled`."""
+    instants: tuple[LocalInstant, ...] = ()
+    """The next instants, in order: fewer than were asked for if it fires no more."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterReport(Response):
     """The members of the cluster, as one node sees them."""
 
@@ -848,10 +873,10 @@ class Schedules(Response):
     OPCODE = 0xFA
     NAME = "SCHEDULES"
     IS_PROOF = True
-    after: int = 0
-    """Where the next page begins; 0 on the last one."""
     schedules: tuple[ListedSchedule, ...] = ()
     """The schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it."""
+    cursor: bytes = b""
+    """Where the next page goes on; empty on the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -863,6 +888,25 @@ class ScheduleRan(Response):
     IS_PROOF = True
     job: int = 0
     """Its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleFilled(Response):
+    """A part of a time that has passed is filled, or counted."""
+
+    OPCODE = 0xFC
+    NAME = "SCHEDULE_FILLED"
+    IS_PROOF = True
+    next_ms: int = 0
+    """From when the next part goes on; 0 if this was the last one."""
+    instants: int = 0
+    """Instants of the schedule in this part."""
+    pushed: int = 0
+    """Jobs that were pushed."""
+    kept: int = 0
+    """Instants whose job is in the topic already, by its key."""
+    refused: int = 0
+    """Jobs that the topic's policy, or a limit of the queue, does not allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1197,6 +1241,21 @@ def _firing_list(data: bytes, at: int) -> tuple[tuple[Firing, ...], int]:
     return tuple(made), at
 
 
+def _local_instant_list(data: bytes, at: int) -> tuple[tuple[LocalInstant, ...], int]:
+    fixed, items, at = list_at(data, at, 9)
+    found: list[LocalInstant] = []
+    for _ in range(items):
+        instant_ms, local_length = _LOCAL_INSTANT.unpack_from(data, at)
+        at += fixed
+        end = at + local_length
+        local = data[at:end].decode()
+        at = end
+        if at > len(data):
+            raise cut_off("local_instant")
+        found.append(LocalInstant(instant_ms, local))
+    return tuple(found), at
+
+
 def _listed_schedule_list(data: bytes, at: int) -> tuple[tuple[ListedSchedule, ...], int]:
     fixed, items, at = list_at(data, at, 104)
     found: list[ListedSchedule] = []
@@ -1502,6 +1561,13 @@ def _read_backup_data(data: bytes) -> BackupData:
     return BackupData(data_)
 
 
+def _read_instants(data: bytes) -> Instants:
+    (zone_data_length,) = U8.unpack_from(data)
+    zone_data, at = text_at(data, 1, zone_data_length)
+    instants, _ = _local_instant_list(data, at)
+    return Instants(zone_data, instants)
+
+
 def _read_cluster_report(data: bytes) -> ClusterReport:
     node, cluster_id, leader, term, last, commit, feature_level = _CLUSTER_REPORT.unpack_from(data)
     members, _ = _node_list(data, 60)
@@ -1590,14 +1656,21 @@ def _read_schedule(data: bytes) -> Schedule:
 
 
 def _read_schedules(data: bytes) -> Schedules:
-    (after,) = U64.unpack_from(data)
-    schedules, _ = _listed_schedule_list(data, 8)
-    return Schedules(after, schedules)
+    schedules, at = _listed_schedule_list(data, 0)
+    (cursor_length,) = U16.unpack_from(data, at)
+    at += 2
+    cursor, _ = bytes_at(data, at, cursor_length)
+    return Schedules(schedules, cursor)
 
 
 def _read_schedule_ran(data: bytes) -> ScheduleRan:
     (job,) = U64.unpack_from(data)
     return ScheduleRan(job)
+
+
+def _read_schedule_filled(data: bytes) -> ScheduleFilled:
+    next_ms, instants, pushed, kept, refused = _SCHEDULE_FILLED.unpack_from(data)
+    return ScheduleFilled(next_ms, instants, pushed, kept, refused)
 
 
 def _read_error(data: bytes) -> Error:
@@ -1639,6 +1712,7 @@ READERS: dict[int, Callable[[bytes], Response]] = {
     0xD3: _read_topic_settings,
     0xE0: _read_backup_ready,
     0xE1: _read_backup_data,
+    0xEF: _read_instants,
     0xF0: _read_cluster_report,
     0xF5: _read_groups,
     0xF6: _read_reasons,
@@ -1646,6 +1720,7 @@ READERS: dict[int, Callable[[bytes], Response]] = {
     0xF9: _read_schedule,
     0xFA: _read_schedules,
     0xFB: _read_schedule_ran,
+    0xFC: _read_schedule_filled,
     0xFF: _read_error,
 }
 """What reads the payload of each response, by its opcode."""

@@ -1,6 +1,9 @@
 //! The list of schedules: those of one topic, or of all that the person may read.
 
 use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use form_urlencoded::Serializer;
 
 use super::super::Answer;
@@ -10,13 +13,13 @@ use crate::view::{View, page};
 use crate::visitor::Visitor;
 use adjourn_http::Problem;
 use adjourn_protocol::{
-    ListedSchedule, Request, ScheduleConditions, ScheduleList, SchedulePage, ScheduleReport, TopicReport,
+    ListedSchedule, Request, ScheduleConditions, ScheduleList, SchedulePage, ScheduleReport,
 };
-use adjourn_types::{JobId, PausedBy, TopicName};
+use adjourn_types::{PausedBy, TopicName};
 
 /// Schedules on a page.
 const PAGE: usize = 50;
-/// How often the queue is asked for one page. A topic is asked at least once.
+/// How often the queue is asked for one page: it looks at some hundred schedules each time.
 const ASKED_MAX: usize = 200;
 
 #[derive(Template)]
@@ -33,9 +36,6 @@ struct SchedulesPage {
     is_later: bool,
     /// The address of the next page.
     behind: Option<String>,
-    /// How many topics were looked at so far, if there are several.
-    looked: Option<u64>,
-    topics: u64,
     may_set: bool,
 }
 
@@ -47,20 +47,10 @@ struct Row {
     last: Option<Outcome>,
 }
 
-/// What was found for a page.
-#[derive(Default)]
-struct Found {
-    schedules: Vec<ListedSchedule>,
-    /// Topics that were looked through.
-    topics: usize,
-    /// Where the next page begins: in which topic, and behind which schedule of it.
-    next: Option<(TopicName, JobId)>,
-}
-
 impl SchedulesPage {
     /// The address of the first page.
     fn first(&self) -> String {
-        list_address(&self.topic, &self.prefix, self.paused, None)
+        list_address(&self.topic, &self.prefix, self.paused, &[])
     }
 
     fn is_empty(&self) -> bool {
@@ -68,16 +58,14 @@ impl SchedulesPage {
     }
 }
 
-/// The address of the page that begins there.
-fn list_address(topic: &str, prefix: &str, paused: &str, from: Option<&(TopicName, JobId)>) -> String {
+/// The address of the page at this cursor.
+fn list_address(topic: &str, prefix: &str, paused: &str, cursor: &[u8]) -> String {
     let mut query = Serializer::new(String::new());
-    for (name, value) in [("topic", topic), ("prefix", prefix), ("paused", paused)] {
+    let cursor = URL_SAFE_NO_PAD.encode(cursor);
+    for (name, value) in [("topic", topic), ("prefix", prefix), ("paused", paused), ("cursor", &cursor)] {
         if !value.is_empty() {
             query.append_pair(name, value);
         }
-    }
-    if let Some((at, after)) = from {
-        query.append_pair("at", at.as_str()).append_pair("after", &after.0.to_string());
     }
     format!("/console/schedules?{}", query.finish())
 }
@@ -94,28 +82,19 @@ pub(crate) async fn list(visitor: Visitor) -> Answer {
         paused: (!paused.is_empty()).then_some(paused == "yes"),
         next_before: None,
     };
-    let topics: Vec<TopicName> = if topic.is_empty() {
-        let topics: Vec<TopicReport> = visitor.ask(Request::Topics).await?;
-        topics.into_iter().map(|topic| topic.topic).collect()
-    } else {
-        vec![topic.parse().map_err(|error| at("topic", &error))?]
-    };
-    // The topic where the page begins may be gone: then the next one is where it begins.
-    let start = query.first("at");
-    let after = JobId(query.first("after").parse().unwrap_or(0));
-    let before = topics.iter().take_while(|topic| topic.as_str() < start).count();
-    let here = topics.get(before..).unwrap_or_default();
-    let after = if here.first().is_some_and(|topic| topic.as_str() == start) { after } else { JobId(0) };
-    let found = gather(&visitor, here, &conditions, after).await?;
+    let name =
+        if topic.is_empty() { None } else { Some(topic.parse().map_err(|error| at("topic", &error))?) };
+    let start = URL_SAFE_NO_PAD.decode(query.first("cursor")).unwrap_or_default();
+    let is_later = !start.is_empty();
+    let found = gather(&visitor, name, &conditions, start.into()).await?;
     let mut rows = Vec::with_capacity(found.schedules.len());
     for schedule in found.schedules {
         rows.push(row(&visitor, &view, schedule).await);
     }
+    let more = !found.cursor.is_empty();
     page(&SchedulesPage {
-        is_later: !start.is_empty(),
-        behind: found.next.map(|next| list_address(&topic, &prefix, paused, Some(&next))),
-        looked: topic.is_empty().then_some((before + found.topics) as u64),
-        topics: topics.len() as u64,
+        is_later,
+        behind: more.then(|| list_address(&topic, &prefix, paused, &found.cursor)),
         may_set: if topic.is_empty() { view.may_manage_some() } else { view.may_manage(&topic) },
         rows,
         topic,
@@ -125,36 +104,28 @@ pub(crate) async fn list(visitor: Visitor) -> Answer {
     })
 }
 
-/// Looks for schedules in these topics until a page is full. `after` is behind which one of the first topic.
+/// Looks for schedules from a cursor on until a page is full.
 async fn gather(
     visitor: &Visitor,
-    topics: &[TopicName],
+    topic: Option<TopicName>,
     conditions: &ScheduleConditions,
-    mut after: JobId,
-) -> Result<Found, Problem> {
-    let mut found = Found::default();
-    let mut asked = 0;
-    for topic in topics {
-        loop {
-            let room = PAGE.saturating_sub(found.schedules.len());
-            if room == 0 || asked == ASKED_MAX {
-                found.next = Some((topic.clone(), after));
-                return Ok(found);
-            }
-            asked += 1;
-            let list = ScheduleList {
-                topic: topic.clone(),
-                conditions: conditions.clone(),
-                after,
-                schedules_max: u32::try_from(room).unwrap_or(u32::MAX),
-            };
-            let page: SchedulePage = visitor.ask(Request::ScheduleList(list)).await?;
-            found.schedules.extend(page.schedules);
-            let Some(next) = page.after else { break };
-            after = next;
+    cursor: Bytes,
+) -> Result<SchedulePage, Problem> {
+    let mut found = SchedulePage { schedules: Vec::new(), cursor };
+    for _ in 0..ASKED_MAX {
+        let room = PAGE.saturating_sub(found.schedules.len());
+        let list = ScheduleList {
+            topic: topic.clone(),
+            conditions: conditions.clone(),
+            schedules_max: u32::try_from(room).unwrap_or(u32::MAX),
+            cursor: found.cursor,
+        };
+        let page: SchedulePage = visitor.ask(Request::ScheduleList(list)).await?;
+        found.schedules.extend(page.schedules);
+        found.cursor = page.cursor;
+        if found.cursor.is_empty() || found.schedules.len() >= PAGE {
+            break;
         }
-        after = JobId(0);
-        found.topics += 1;
     }
     Ok(found)
 }

@@ -11,10 +11,12 @@ use crate::said::Said;
 use crate::texts::text;
 use crate::view::{View, page};
 use crate::visitor::Visitor;
-use adjourn_http::{Backfilled, Pairs, Parts2, Problem, backfill};
+use adjourn_http::{Pairs, Parts2, Problem, backfill};
 use adjourn_json::values::{spelled, time, time_text};
 use adjourn_json::{ScheduleJobJson, ScheduleJson};
-use adjourn_protocol::{ErrorCode, ErrorReply, Request, ScheduleRan, ScheduleReport, ScheduleState};
+use adjourn_protocol::{
+    Backfill, ErrorCode, ErrorReply, Request, ScheduleFill, ScheduleRan, ScheduleReport, ScheduleState,
+};
 use adjourn_types::{
     Dst, JobId, Millis, Missed, Overlap, PausedBy, SCHEDULE_MISSED_DEFAULT, ScheduleRules, TopicName,
 };
@@ -231,7 +233,7 @@ async fn count(visitor: &Visitor, topic: &TopicName, name: &str) -> Fill {
         if !query.has("from") {
             return Ok(None);
         }
-        let counted = backfill(&visitor.caller, topic, name, times(query)?, true).await?;
+        let counted = backfill(&visitor.caller, time_to_fill(topic, name, query, true)?).await?;
         Ok::<_, Problem>(Some(counted.instants))
     };
     match counted.await {
@@ -240,10 +242,16 @@ async fn count(visitor: &Visitor, topic: &TopicName, name: &str) -> Fill {
     }
 }
 
-/// The beginning and the end of the time in these fields.
-fn times(fields: &Pairs) -> Result<(Millis, Millis), Problem> {
+/// The time that these fields name.
+fn time_to_fill(
+    topic: &TopicName,
+    name: &str,
+    fields: &Pairs,
+    is_dry_run: bool,
+) -> Result<ScheduleFill, Problem> {
     let read = |name: &str| time(fields.first(name).trim()).map_err(|error| at(name, &error));
-    Ok((read("from")?, read("to")?))
+    let (from, to) = (read("from")?, read("to")?);
+    Ok(ScheduleFill { topic: topic.clone(), name: name.to_owned(), from, to, is_dry_run })
 }
 
 /// Does something to a schedule.
@@ -274,7 +282,8 @@ pub(crate) async fn act(
             Ok(posted.done(&list, Said::Deleted, 0))
         }
         "backfill" => {
-            let filled = backfill(&visitor.caller, &topic, &name, times(&posted.fields)?, false).await?;
+            let time = time_to_fill(&topic, &name, &posted.fields, false)?;
+            let filled = backfill(&visitor.caller, time).await?;
             let pushed = all_filled(&filled)?;
             Ok(posted.done(&here, Said::Filled, pushed))
         }
@@ -283,12 +292,12 @@ pub(crate) async fn act(
 }
 
 /// How many jobs were pushed, unless some were not.
-fn all_filled(filled: &Backfilled) -> Result<u64, Problem> {
-    let (pushed, refused) = (filled.filled.pushed, filled.filled.refused);
-    let told = match filled.next {
-        Some(next) => format!(
+fn all_filled(filled: &Backfill) -> Result<u64, Problem> {
+    let (pushed, refused) = (filled.pushed, filled.refused);
+    let told = match filled.next() {
+        Some(rest) => format!(
             "an error came after {pushed} jobs, which are in the topic: fill the rest from {} on",
-            time_text(next)
+            time_text(rest.from)
         ),
         None if refused > 0 => format!(
             "{pushed} jobs are pushed, {refused} are refused by the topic's policy or a limit of the queue"

@@ -69,6 +69,7 @@ final class RequestJson {
             case BACKUP_BEGIN -> new Request.BackupBegin();
             case BACKUP_READ -> new Request.BackupRead(f.u64("offset"), f.u32("bytes"));
             case BACKUP_END -> new Request.BackupEnd();
+            case SCHEDULE_PREVIEW -> new Request.SchedulePreview(scheduleRules(f), f.u64("from_ms"), f.u32("instants_max"));
             case CLUSTER_STATUS -> new Request.ClusterStatus();
             case CLUSTER_ADD -> new Request.ClusterAdd(f.text("address"));
             case CLUSTER_REMOVE -> new Request.ClusterRemove(f.u64("node"));
@@ -80,12 +81,14 @@ final class RequestJson {
             case SCHEDULE_SET -> new Request.ScheduleSet(f.text("topic"), f.text("name"), scheduleRules(f), jobTemplate(f),
                     f.u32("if_version"));
             case SCHEDULE_SHOW -> new Request.ScheduleShow(f.text("topic"), f.text("name"));
-            case SCHEDULE_LIST -> new Request.ScheduleList(f.u64("after"), f.u32("schedules_max"), f.u64("next_before_ms"),
-                    f.u32("paused"), f.text("topic"), f.text("prefix"));
+            case SCHEDULE_LIST -> new Request.ScheduleList(f.u32("schedules_max"), f.u64("next_before_ms"), f.u32("paused"),
+                    f.text("topic"), f.text("prefix"), f.bytes("cursor"));
             case SCHEDULE_DELETE -> new Request.ScheduleDelete(f.text("topic"), f.text("name"));
             case SCHEDULE_PAUSE -> new Request.SchedulePause(f.text("topic"), f.text("name"), f.text("note"));
             case SCHEDULE_RESUME -> new Request.ScheduleResume(f.text("topic"), f.text("name"));
             case SCHEDULE_RUN -> new Request.ScheduleRun(f.text("topic"), f.text("name"));
+            case SCHEDULE_FILL -> new Request.ScheduleFill(f.u64("from_ms"), f.u64("to_ms"), f.u32("dry_run"), f.text("topic"),
+                    f.text("name"));
             default -> throw new UsageException(opcode + " is no request");
         };
     }
@@ -126,6 +129,7 @@ final class RequestJson {
             case TOPIC_SHOW -> topicShow(in, json);
             case ADVANCE -> advance(in, json);
             case BACKUP_READ -> backupRead(in, json);
+            case SCHEDULE_PREVIEW -> schedulePreview(in, json);
             case CLUSTER_ADD -> clusterAdd(in, json);
             case CLUSTER_REMOVE -> clusterRemove(in, json);
             case CLUSTER_TRANSFER -> clusterTransfer(in, json);
@@ -140,6 +144,7 @@ final class RequestJson {
             case SCHEDULE_PAUSE -> schedulePause(in, json);
             case SCHEDULE_RESUME -> scheduleResume(in, json);
             case SCHEDULE_RUN -> scheduleRun(in, json);
+            case SCHEDULE_FILL -> scheduleFill(in, json);
             default -> {
                 // The others have no fields.
             }
@@ -331,6 +336,12 @@ final class RequestJson {
         json.put("bytes", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1048576L, "bytes"));
     }
 
+    private static void schedulePreview(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        scheduleRules(in, json);
+        json.put("from_ms", Long.toUnsignedString(in.u64()));
+        json.put("instants_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1000L, "instants_max"));
+    }
+
     private static void clusterAdd(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
         json.put("address", in.text8());
     }
@@ -380,12 +391,12 @@ final class RequestJson {
     }
 
     private static void scheduleList(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
-        json.put("after", Long.toUnsignedString(in.u64()));
         json.put("schedules_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 256L, "schedules_max"));
         json.put("next_before_ms", Long.toUnsignedString(in.u64()));
         json.put("paused", Strict.choice(in.u8(), 3, "paused"));
-        json.put("topic", Names.topic(in.text8()));
+        json.put("topic", in.text8());
         json.put("prefix", in.text8());
+        json.put("cursor", Json.base64(in.bytes16()));
     }
 
     private static void scheduleDelete(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
@@ -405,6 +416,14 @@ final class RequestJson {
     }
 
     private static void scheduleRun(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("topic", Names.topic(in.text8()));
+        json.put("name", in.text8());
+    }
+
+    private static void scheduleFill(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        json.put("from_ms", Long.toUnsignedString(in.u64()));
+        json.put("to_ms", Long.toUnsignedString(in.u64()));
+        json.put("dry_run", Strict.range(in.u8(), 0, 1L, "dry_run"));
         json.put("topic", Names.topic(in.text8()));
         json.put("name", in.text8());
     }

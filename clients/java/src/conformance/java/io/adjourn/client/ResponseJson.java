@@ -76,6 +76,9 @@ final class ResponseJson {
         if (response instanceof Response.BackupData frame) {
             return backupData(frame);
         }
+        if (response instanceof Response.Instants frame) {
+            return instants(frame);
+        }
         if (response instanceof Response.ClusterReport frame) {
             return clusterReport(frame);
         }
@@ -96,6 +99,9 @@ final class ResponseJson {
         }
         if (response instanceof Response.ScheduleRan frame) {
             return scheduleRan(frame);
+        }
+        if (response instanceof Response.ScheduleFilled frame) {
+            return scheduleFilled(frame);
         }
         if (response instanceof Response.Error frame) {
             return error(frame);
@@ -284,6 +290,13 @@ final class ResponseJson {
         return json;
     }
 
+    private static Map<String, Object> instants(Response.Instants frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("zone_data", frame.zoneData());
+        json.put("instants", localInstantItems(frame.instants()));
+        return json;
+    }
+
     private static Map<String, Object> clusterReport(Response.ClusterReport frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("node", Long.toUnsignedString(frame.node()));
@@ -330,14 +343,24 @@ final class ResponseJson {
 
     private static Map<String, Object> schedules(Response.Schedules frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
-        json.put("after", Long.toUnsignedString(frame.after()));
         json.put("schedules", listedScheduleItems(frame.schedules()));
+        json.put("cursor", Json.base64(frame.cursor()));
         return json;
     }
 
     private static Map<String, Object> scheduleRan(Response.ScheduleRan frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("job", Long.toUnsignedString(frame.job()));
+        return json;
+    }
+
+    private static Map<String, Object> scheduleFilled(Response.ScheduleFilled frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("next_ms", Long.toUnsignedString(frame.nextMs()));
+        json.put("instants", Integer.toUnsignedLong(frame.instants()));
+        json.put("pushed", Integer.toUnsignedLong(frame.pushed()));
+        json.put("kept", Integer.toUnsignedLong(frame.kept()));
+        json.put("refused", Integer.toUnsignedLong(frame.refused()));
         return json;
     }
 
@@ -662,6 +685,21 @@ final class ResponseJson {
         List<Object> json = new ArrayList<>();
         for (Response.Firing item : items) {
             json.add(firing(item));
+        }
+        return json;
+    }
+
+    private static Map<String, Object> localInstant(Response.LocalInstant frame) throws MalformedFrameException {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("instant_ms", Long.toUnsignedString(frame.instantMs()));
+        json.put("local", frame.local());
+        return json;
+    }
+
+    private static List<Object> localInstantItems(List<Response.LocalInstant> items) throws MalformedFrameException {
+        List<Object> json = new ArrayList<>();
+        for (Response.LocalInstant item : items) {
+            json.add(localInstant(item));
         }
         return json;
     }

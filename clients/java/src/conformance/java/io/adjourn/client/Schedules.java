@@ -1,7 +1,9 @@
 package io.adjourn.client;
 
+import io.adjourn.client.internal.Millis;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /** The commands of the level operator about schedules. */
@@ -15,11 +17,14 @@ final class Schedules {
         return switch (c.text("do")) {
             case "schedule_set" -> scheduled(set(client, topic, name, c));
             case "schedule_show" -> shown(client.schedule(topic, name));
-            case "schedule_list" -> Map.of("schedules", client.schedules(topic, filter(c)).stream().map(Schedules::shown).toList());
+            case "schedule_list" -> Map.of("schedules", list(client, c).stream().map(Schedules::shown).toList());
             case "schedule_pause" -> Operator.done(() -> client.pauseSchedule(topic, name, c.text("note")));
             case "schedule_resume" -> Operator.done(() -> client.resumeSchedule(topic, name));
             case "schedule_delete" -> Operator.done(() -> client.deleteSchedule(topic, name));
             case "schedule_run" -> Map.of("job", Conformance.id(client.runSchedule(topic, name)));
+            case "schedule_fill" -> filled(client.fillSchedule(topic, name, Millis.instant(c.u64("from_ms")), Millis.instant(c.u64("to_ms")),
+                    Boolean.TRUE.equals(c.get("dry_run"))));
+            case "schedule_preview" -> Map.of("instants", preview(client, c).instants().stream().map(Schedules::shown).toList());
             default -> throw new UsageException("an unknown command: " + c.text("do"));
         };
     }
@@ -35,6 +40,16 @@ final class Schedules {
         }
         return c.has("if_version") ? client.setSchedule(topic, name, rules, template, c.number("if_version"))
                 : client.setSchedule(topic, name, rules, template);
+    }
+
+    private static List<ListedSchedule> list(Client client, Json c) {
+        return c.has("topic") ? client.schedules(c.text("topic"), filter(c)) : client.schedules(filter(c));
+    }
+
+    private static SchedulePreview preview(Client client, Json c) {
+        ScheduleRules rules = ScheduleRules.of(c.text("when")).zone(c.text("zone"));
+        int count = c.has("count") ? c.u32("count") : 10;
+        return c.has("from_ms") ? client.previewSchedule(rules, Millis.instant(c.u64("from_ms")), count) : client.previewSchedule(rules, count);
     }
 
     private static ScheduleFilter filter(Json c) {
@@ -58,6 +73,7 @@ final class Schedules {
 
     private static Map<String, Object> shown(ListedSchedule schedule) {
         Map<String, Object> json = shown(schedule.state(), schedule.rules());
+        json.put("topic", schedule.topic());
         json.put("name", schedule.name());
         return json;
     }
@@ -70,6 +86,15 @@ final class Schedules {
         json.put("pause_note", state.pauseNote());
         json.put("next_ms", millis(state.next()));
         return json;
+    }
+
+    private static Map<String, Object> filled(ScheduleFilled filled) {
+        return Map.of("instants", filled.instants(), "pushed", filled.pushed(), "kept", filled.kept(), "refused", filled.refused(), "next_ms",
+                millis(filled.next()));
+    }
+
+    private static Map<String, Object> shown(LocalInstant instant) {
+        return Map.of("instant_ms", millis(instant.instant()), "local", instant.local());
     }
 
     private static Map<String, Object> shown(Firing firing) {

@@ -10,6 +10,7 @@ import io.adjourn.client.internal.wire.Request;
 import io.adjourn.client.internal.wire.Response;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -26,6 +27,8 @@ import java.util.function.Function;
 public final class AsyncClient {
     /** In place of a version: only if there is no such schedule. */
     private static final long SCHEDULE_IS_NEW = 0xffff_ffffL;
+    /** In place of a topic: the schedules of all topics. */
+    private static final String ALL_TOPICS = "";
 
     private final Client client;
     private final Session session;
@@ -328,6 +331,16 @@ public final class AsyncClient {
         return call(new Request.ScheduleShow(Names.topic(topic), name), Response.Schedule.class, ScheduleInfo::of);
     }
 
+    /** As {@link Client#schedules()}. */
+    public CompletableFuture<List<ListedSchedule>> schedules() {
+        return schedules(ScheduleFilter.ALL);
+    }
+
+    /** As {@link Client#schedules(ScheduleFilter)}. */
+    public CompletableFuture<List<ListedSchedule>> schedules(ScheduleFilter filter) {
+        return handOver(schedules(ALL_TOPICS, filter, new byte[0], new ArrayList<>(), true));
+    }
+
     /** As {@link Client#schedules(String)}. */
     public CompletableFuture<List<ListedSchedule>> schedules(String topic) {
         return schedules(topic, ScheduleFilter.ALL);
@@ -335,24 +348,47 @@ public final class AsyncClient {
 
     /** As {@link Client#schedules(String, ScheduleFilter)}. */
     public CompletableFuture<List<ListedSchedule>> schedules(String topic, ScheduleFilter filter) {
-        return handOver(schedules(Names.topic(topic), filter, 0, new ArrayList<>(), true));
+        return handOver(schedules(Names.topic(topic), filter, new byte[0], new ArrayList<>(), true));
     }
 
-    private CompletableFuture<List<ListedSchedule>> schedules(String topic, ScheduleFilter filter, long after, List<ListedSchedule> all,
+    private CompletableFuture<List<ListedSchedule>> schedules(String topic, ScheduleFilter filter, byte[] cursor, List<ListedSchedule> all,
             boolean mayWait) {
-        return session.submit(filter.toWire(topic, after), null, mayWait).future().thenCompose(answer -> {
+        return session.submit(filter.toWire(topic, cursor), null, mayWait).future().thenCompose(answer -> {
             Response.Schedules page = expect(answer, Response.Schedules.class);
             page.schedules().forEach(schedule -> all.add(ListedSchedule.of(schedule)));
-            if (page.after() == 0) {
+            if (page.cursor().length == 0) {
                 return CompletableFuture.completedFuture(all);
             }
-            return schedules(topic, filter, page.after(), all, false);
+            return schedules(topic, filter, page.cursor(), all, false);
         });
     }
 
     /** As {@link Client#runSchedule}. */
     public CompletableFuture<Long> runSchedule(String topic, String name) {
         return call(new Request.ScheduleRun(Names.topic(topic), name), Response.ScheduleRan.class, Response.ScheduleRan::job);
+    }
+
+    /** As {@link Client#fillSchedule}. */
+    public CompletableFuture<ScheduleFilled> fillSchedule(String topic, String name, Instant from, Instant to, boolean dryRun) {
+        return call(new Request.ScheduleFill(Millis.of(from), Millis.of(to.truncatedTo(ChronoUnit.MILLIS)), dryRun ? 1 : 0, Names.topic(topic), name),
+                Response.ScheduleFilled.class, ScheduleFilled::of);
+    }
+
+    /** As {@link Client#previewSchedule(ScheduleRules, int)}. */
+    public CompletableFuture<SchedulePreview> previewSchedule(ScheduleRules rules, int count) {
+        return previewSchedule(rules, 0, count);
+    }
+
+    /** As {@link Client#previewSchedule(ScheduleRules, Instant, int)}. */
+    public CompletableFuture<SchedulePreview> previewSchedule(ScheduleRules rules, Instant after, int count) {
+        return previewSchedule(rules, ScheduleRules.time(after.truncatedTo(ChronoUnit.MILLIS)), count);
+    }
+
+    private CompletableFuture<SchedulePreview> previewSchedule(ScheduleRules rules, long afterMs, int count) {
+        if (count < 1 || count > Limits.INSTANTS_SHOWN_MAX) {
+            throw new UsageException(count + " instants: 1 to " + Limits.INSTANTS_SHOWN_MAX);
+        }
+        return call(new Request.SchedulePreview(rules.toWire(), afterMs, count), Response.Instants.class, SchedulePreview::of);
     }
 
     /** As {@link Client#pauseSchedule(String, String)}. */

@@ -424,12 +424,32 @@ public final class Client implements AutoCloseable {
         return await(direct.schedule(topic, name));
     }
 
-    /** The schedules of a topic, in the order in which they were made. */
+    /**
+     * The schedules of all topics that the token may read, those of a topic in the order in which they were made. To change many at once,
+     * list them by what they have in common, and change each with {@link #pauseSchedule(String, String)}, {@link #resumeSchedule} or
+     * {@link #deleteSchedule}:
+     *
+     * <pre>{@code
+     * for (ListedSchedule one : client.schedules(ScheduleFilter.ALL.prefix("tenant-7."))) {
+     *     client.pauseSchedule(one.topic(), one.name(), "moved");
+     * }
+     * }</pre>
+     */
+    public List<ListedSchedule> schedules() {
+        return await(direct.schedules());
+    }
+
+    /** As {@link #schedules()}, only those that meet these conditions. */
+    public List<ListedSchedule> schedules(ScheduleFilter filter) {
+        return await(direct.schedules(filter));
+    }
+
+    /** As {@link #schedules()}, only those of one topic. */
     public List<ListedSchedule> schedules(String topic) {
         return await(direct.schedules(topic));
     }
 
-    /** As {@link #schedules(String)}, only those that meet these conditions. */
+    /** As {@link #schedules()}, only those of one topic that meet these conditions. */
     public List<ListedSchedule> schedules(String topic, ScheduleFilter filter) {
         return await(direct.schedules(topic, filter));
     }
@@ -440,6 +460,47 @@ public final class Client implements AutoCloseable {
      */
     public long runSchedule(String topic, String name) {
         return await(direct.runSchedule(topic, name));
+    }
+
+    /**
+     * Pushes jobs for the instants of a schedule in a time that has passed, which may be before it was set. It does one part of that time,
+     * and the next call goes on from {@link ScheduleFilled#next}:
+     *
+     * <pre>{@code
+     * long pushed = 0;
+     * for (Instant next = from; next != null;) {
+     *     ScheduleFilled part = client.fillSchedule("reports", "morning", next, to, false);
+     *     pushed += part.pushed();
+     *     next = part.next();
+     * }
+     * }</pre>
+     *
+     * <p>The jobs are due at once. An instant whose key a job of the topic has gets none, so a part that is filled again pushes no second
+     * job while the first is there. A job that is finished is pushed again. The history of the schedule does not show these jobs, and its
+     * rule for overlaps does not count them. Throws {@link ServerException.Invalid} if the time is ahead by the server's clock or ends
+     * before it begins, and if the rules have a key.
+     *
+     * @param from the first time that counts
+     * @param to the last time that counts
+     * @param dryRun pushes nothing, and only counts the instants
+     */
+    public ScheduleFilled fillSchedule(String topic, String name, Instant from, Instant to, boolean dryRun) {
+        return await(direct.fillSchedule(topic, name, from, to, dryRun));
+    }
+
+    /** As {@link #previewSchedule(ScheduleRules, Instant, int)}, from now on. */
+    public SchedulePreview previewSchedule(ScheduleRules rules, int count) {
+        return await(direct.previewSchedule(rules, count));
+    }
+
+    /**
+     * When a schedule with these rules would fire after a time, without setting it. Without an origin, {@code @every} counts from that time.
+     * Throws {@link ServerException.Invalid} if the rules cannot be read.
+     *
+     * @param count how many instants at most, 1 to {@link Limits#INSTANTS_SHOWN_MAX}
+     */
+    public SchedulePreview previewSchedule(ScheduleRules rules, Instant after, int count) {
+        return await(direct.previewSchedule(rules, after, count));
     }
 
     /** Lets a schedule fire no more until it is resumed. */

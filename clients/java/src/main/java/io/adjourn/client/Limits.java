@@ -180,6 +180,8 @@ public final class Limits {
     public static final int SCHEDULE_ZONE_BYTES_MAX = 64;
     /** Longest note on a schedule. */
     public static final int SCHEDULE_NOTE_BYTES_MAX = 256;
+    /** Most instants of SCHEDULE_PREVIEW. */
+    public static final int INSTANTS_SHOWN_MAX = 1_000;
     /** Instants of a schedule that are fired late. */
     public static final int SCHEDULE_MISSED_MAX = 1_000;
     /** Longest jitter of a schedule. */

@@ -4,7 +4,7 @@ import io.adjourn.client.internal.wire.Choice;
 import io.adjourn.client.internal.wire.Request;
 import java.time.Instant;
 
-/** Which schedules of a topic a list is about: those that meet all its conditions. It cannot be changed. */
+/** Which schedules a list is about: those that meet all its conditions. It cannot be changed. */
 public final class ScheduleFilter {
     /** Every schedule. */
     public static final ScheduleFilter ALL = new ScheduleFilter("", Choice.WhichPaused.ANY, 0);
@@ -34,7 +34,8 @@ public final class ScheduleFilter {
         return new ScheduleFilter(prefix, paused, ScheduleRules.time(time));
     }
 
-    Request.ScheduleList toWire(String topic, long after) {
-        return new Request.ScheduleList(after, Limits.SCHEDULES_LISTED_MAX, nextBeforeMs, paused, topic, prefix);
+    /** The request for a page. An empty topic is all of them, and an empty cursor the first page. */
+    Request.ScheduleList toWire(String topic, byte[] cursor) {
+        return new Request.ScheduleList(Limits.SCHEDULES_LISTED_MAX, nextBeforeMs, paused, topic, prefix, cursor);
     }
 }

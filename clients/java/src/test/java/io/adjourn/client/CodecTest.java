@@ -128,9 +128,11 @@ class CodecTest {
                 .missed(ScheduleRules.Missed.LAST).missedWindow(Duration.ofHours(1)).overlap(ScheduleRules.Overlap.SKIP).failuresMax(3);
         return List.of(new Request.ScheduleSet("reports", "morning", rules.toWire(), JobTemplate.of(utf8("report")).toWire(), 1),
                 new Request.ScheduleShow("reports", "morning"),
-                new Request.ScheduleList(0, 256, 0, Choice.WhichPaused.ACTIVE, "reports", "mo"),
+                new Request.ScheduleList(256, 0, Choice.WhichPaused.ACTIVE, "reports", "mo", NONE),
                 new Request.ScheduleDelete("reports", "morning"), new Request.SchedulePause("reports", "morning", "for now"),
-                new Request.ScheduleResume("reports", "morning"), new Request.ScheduleRun("reports", "morning"));
+                new Request.ScheduleResume("reports", "morning"), new Request.ScheduleRun("reports", "morning"),
+                new Request.ScheduleFill(1_767_081_600_000L, 1_767_168_000_000L, 0, "reports", "morning"),
+                new Request.SchedulePreview(ScheduleRules.of("0 9 * * 1-5").zone("Europe/Berlin").toWire(), 0, 1));
     }
 
     @Test
@@ -239,9 +241,15 @@ class CodecTest {
             Response.ListedSchedule one = s.schedules().get(0);
             return List.of("JobId(" + one.scheduleState().schedule() + ")", "\"" + one.scheduleRules().zone() + "\"",
                     "Some(" + one.scheduleRules().windowMs() + ")", "\"" + one.topic() + "\"", "\"" + one.name() + "\"",
-                    s.after() == 0 ? "after: None" : "after: Some(JobId(" + s.after() + "))");
+                    "cursor: b\"" + new String(s.cursor()) + "\"");
         } else if (response instanceof Response.ScheduleRan r) {
             return List.of("JobId(" + r.job() + ")");
+        } else if (response instanceof Response.ScheduleFilled f) {
+            return List.of("instants: " + f.instants(), "pushed: " + f.pushed(), "kept: " + f.kept(), "refused: " + f.refused(),
+                    f.nextMs() == 0 ? "next: None" : "next: Some(Millis(" + f.nextMs() + "))");
+        } else if (response instanceof Response.Instants i) {
+            Response.LocalInstant one = i.instants().get(0);
+            return List.of("\"" + i.zoneData() + "\"", "(Millis(" + one.instantMs() + "), \"" + one.local() + "\")");
         }
         return List.of();
     }

@@ -205,6 +205,8 @@ class CompletenessTest {
         calls.put("SCHEDULE_PAUSE", client -> client.pauseSchedule("t", "s", "why"));
         calls.put("SCHEDULE_RESUME", client -> client.resumeSchedule("t", "s"));
         calls.put("SCHEDULE_RUN", client -> client.runSchedule("t", "s"));
+        calls.put("SCHEDULE_FILL", client -> client.fillSchedule("t", "s", Instant.EPOCH, Instant.EPOCH, true));
+        calls.put("SCHEDULE_PREVIEW", client -> client.previewSchedule(ScheduleRules.of("@daily"), 1));
         return calls;
     }
 

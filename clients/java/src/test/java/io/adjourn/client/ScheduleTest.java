@@ -2,14 +2,17 @@ package io.adjourn.client;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.adjourn.client.internal.wire.Opcode;
 import io.adjourn.client.testing.TestQueue;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -129,31 +132,121 @@ class ScheduleTest {
     }
 
     @Test
+    void schedulesOfAllTopicsAreListed() {
+        try (TestQueue queue = TestQueue.start()) {
+            Client client = queue.client();
+            client.setSchedule("b", "first", ScheduleRules.of("@daily"), NONE);
+            client.setSchedule("a", "second", ScheduleRules.of("@daily"), NONE);
+            client.setSchedule("b", "third", ScheduleRules.of("@daily"), NONE);
+            List<ListedSchedule> all = client.schedules();
+            assertEquals(3, all.size());
+            assertEquals(List.of("second"), names(all.stream().filter(one -> one.topic().equals("a")).toList()));
+            assertEquals(List.of("first", "third"), names(all.stream().filter(one -> one.topic().equals("b")).toList()));
+            assertEquals(List.of("second"), names(client.schedules(ScheduleFilter.ALL.prefix("s"))));
+            assertThrows(UsageException.class, () -> client.schedules(""), "all topics only if that is meant");
+        }
+    }
+
+    @Test
     void aPageMayBeEmptyAndItsAnswerSaysWhereTheNextOneBegins() throws IOException {
-        List<Long> begins = new CopyOnWriteArrayList<>();
+        List<String> begins = new CopyOnWriteArrayList<>();
         try (ScriptedServer server = new ScriptedServer(peer -> {
             peer.welcome(9, 0);
-            answerPage(peer, begins, 5, 1);
-            answerPage(peer, begins, 9);
-            answerPage(peer, begins, 0, 12);
+            answerPage(peer, begins, "5", 1);
+            answerPage(peer, begins, "9");
+            answerPage(peer, begins, "", 12);
             peer.untilEnd();
         }); Client client = Client.builder().address(server.address()).connect()) {
-            assertEquals(List.of(1L, 12L), client.schedules("t").stream().map(listed -> listed.state().id()).toList());
-            assertEquals(List.of(0L, 5L, 9L), begins);
+            assertEquals(List.of(1L, 12L), client.schedules().stream().map(listed -> listed.state().id()).toList());
+            assertEquals(List.of("", "5", "9"), begins);
             client.close(Duration.ofMillis(1));
         }
     }
 
-    /** Answers with a page of schedules of these ids, and notes after which id it was to begin. */
-    private static void answerPage(ScriptedServer.Peer peer, List<Long> begins, long after, long... ids) throws IOException {
+    /** Answers with a page of schedules of these ids, and notes at which cursor it was to begin. */
+    private static void answerPage(ScriptedServer.Peer peer, List<String> begins, String cursor, long... ids) throws IOException {
         ScriptedServer.Request list = peer.next(Opcode.SCHEDULE_LIST);
-        begins.add(list.u64(0));
+        // After 13 fixed bytes, no topic, no prefix, and the length of the cursor.
+        begins.add(new String(list.payload(), 17, list.payload().length - 17, StandardCharsets.US_ASCII));
         peer.send(Opcode.SCHEDULES, list.id(), body -> {
-            body.u64(after).list(104, ids.length);
+            body.list(104, ids.length);
             for (long id : ids) {
                 body.u64(id).raw(new byte[96]);
             }
+            body.bytes16(cursor.getBytes(StandardCharsets.US_ASCII));
         });
+    }
+
+    @Test
+    void aTimeThatHasPassedIsCountedAndFilled() {
+        try (TestQueue queue = TestQueue.start()) {
+            Client client = queue.client();
+            client.setSchedule("t", "daily", ScheduleRules.of("0 9 * * *"), JobTemplate.text("report"));
+            Instant first = Instant.parse("2024-01-01T09:00:00Z");
+            List<Instant> days = List.of(first, first.plus(Duration.ofDays(1)), first.plus(Duration.ofDays(2)));
+            assertEquals(new ScheduleFilled(null, 3, 0, 0, 0), client.fillSchedule("t", "daily", first, days.get(2), true));
+            assertEquals(new ScheduleFilled(null, 2, 2, 0, 0), client.fillSchedule("t", "daily", first, days.get(1), false));
+            assertEquals(new ScheduleFilled(null, 3, 1, 2, 0), client.async().fillSchedule("t", "daily", first, days.get(2), false).join());
+            List<Job> jobs = client.reserve("t", 9, Duration.ZERO);
+            assertEquals(days.stream().map(day -> "daily@" + day.toEpochMilli()).toList(), jobs.stream().map(Job::key).toList());
+            assertEquals("report", jobs.get(0).text());
+            assertEquals(List.of(), client.schedule("t", "daily").history());
+            assertEquals(0, client.schedule("t", "daily").state().fired());
+
+            Instant ahead = client.ping().plusSeconds(3600);
+            assertThrows(ServerException.Invalid.class, () -> client.fillSchedule("t", "daily", first, ahead, false));
+            assertThrows(ServerException.Invalid.class, () -> client.fillSchedule("t", "daily", days.get(1), first, false));
+            assertThrows(ServerException.NotFound.class, () -> client.fillSchedule("t", "weekly", first, days.get(1), false));
+        }
+    }
+
+    /** The first time is rounded up and the last one is not, so that nothing outside of them counts. */
+    @Test
+    void aTimeIsFilledInParts() throws IOException {
+        List<List<Long>> asked = new CopyOnWriteArrayList<>();
+        try (ScriptedServer server = new ScriptedServer(peer -> {
+            peer.welcome(9, 0);
+            for (long next : new long[] {5, 0}) {
+                ScriptedServer.Request fill = peer.next(Opcode.SCHEDULE_FILL);
+                asked.add(List.of(fill.u64(0), fill.u64(8), (long) fill.payload()[16]));
+                peer.send(Opcode.SCHEDULE_FILLED, fill.id(), body -> body.u64(next).u32(4).u32(3).u32(2).u32(1));
+            }
+            peer.untilEnd();
+        }); Client client = Client.builder().address(server.address()).connect()) {
+            List<ScheduleFilled> parts = new ArrayList<>();
+            Instant last = Instant.ofEpochMilli(9).plusNanos(1000);
+            for (Instant next = Instant.ofEpochMilli(1).plusNanos(1000); next != null;) {
+                ScheduleFilled part = client.fillSchedule("t", "s", next, last, true);
+                parts.add(part);
+                next = part.next();
+            }
+            assertEquals(List.of(List.of(2L, 9L, 1L), List.of(5L, 9L, 1L)), asked);
+            assertEquals(List.of(new ScheduleFilled(Instant.ofEpochMilli(5), 4, 3, 2, 1), new ScheduleFilled(null, 4, 3, 2, 1)), parts);
+            client.close(Duration.ofMillis(1));
+        }
+    }
+
+    @Test
+    void aScheduleIsPreviewedWithoutSettingIt() {
+        try (TestQueue queue = TestQueue.start()) {
+            Client client = queue.client();
+            Instant gap = Instant.parse("2024-03-31T01:00:00Z");
+            ScheduleRules sundays = ScheduleRules.of("30 2 * * 7").zone("Europe/Berlin");
+            SchedulePreview preview = client.previewSchedule(sundays, gap.minusNanos(1000), 2);
+            assertEquals(List.of(new LocalInstant(gap, "2024-03-31 03:00:00 +02:00 CEST"),
+                    new LocalInstant(Instant.parse("2024-04-07T00:30:00Z"), "2024-04-07 02:30:00 +02:00 CEST")), preview.instants());
+            assertFalse(preview.zoneData().isEmpty());
+            Instant now = client.ping();
+            Instant soon = client.async().previewSchedule(ScheduleRules.of("* * * * *"), 1).join().instants().get(0).instant();
+            assertTrue(soon.isAfter(now) && !soon.isAfter(now.plusSeconds(60)), soon + " is next after " + now);
+            assertEquals(List.of(), client.previewSchedule(ScheduleRules.of("@at 2024-01-01T00:00:00Z"), gap, 1).instants());
+            assertEquals(List.of(), client.schedules(), "it is not set");
+            assertThrows(ServerException.Invalid.class, () -> client.previewSchedule(ScheduleRules.of("61 * * * *"), 1));
+            assertThrows(ServerException.Invalid.class, () -> client.previewSchedule(sundays.zone("Mars/Olympus"), 1));
+            assertThrows(UsageException.class, () -> client.previewSchedule(sundays, 0));
+            assertThrows(UsageException.class, () -> client.previewSchedule(sundays, Limits.INSTANTS_SHOWN_MAX + 1));
+            assertThrows(UsageException.class, () -> client.previewSchedule(sundays, Instant.EPOCH, 1));
+        }
     }
 
     @Test

@@ -19,11 +19,12 @@ final class SchemaTables {
             new Named("TOPICS", 82L), new Named("STATS", 83L), new Named("CONNECTIONS", 84L), new Named("DISCONNECT", 85L),
             new Named("TOPIC_SET", 86L), new Named("TOPIC_DELETE", 87L), new Named("TOPIC_SHOW", 88L), new Named("ADVANCE", 89L),
             new Named("BACKUP_BEGIN", 96L), new Named("BACKUP_READ", 97L), new Named("BACKUP_END", 98L),
-            new Named("CLUSTER_STATUS", 112L), new Named("CLUSTER_ADD", 113L), new Named("CLUSTER_REMOVE", 114L),
-            new Named("CLUSTER_TRANSFER", 115L), new Named("GROUP_SET", 116L), new Named("GROUP_LIST", 117L),
-            new Named("WHY", 118L), new Named("TOPIC_WHY", 119L), new Named("SCHEDULE_SET", 120L),
+            new Named("SCHEDULE_PREVIEW", 111L), new Named("CLUSTER_STATUS", 112L), new Named("CLUSTER_ADD", 113L),
+            new Named("CLUSTER_REMOVE", 114L), new Named("CLUSTER_TRANSFER", 115L), new Named("GROUP_SET", 116L),
+            new Named("GROUP_LIST", 117L), new Named("WHY", 118L), new Named("TOPIC_WHY", 119L), new Named("SCHEDULE_SET", 120L),
             new Named("SCHEDULE_SHOW", 121L), new Named("SCHEDULE_LIST", 122L), new Named("SCHEDULE_DELETE", 123L),
-            new Named("SCHEDULE_PAUSE", 124L), new Named("SCHEDULE_RESUME", 125L), new Named("SCHEDULE_RUN", 126L));
+            new Named("SCHEDULE_PAUSE", 124L), new Named("SCHEDULE_RESUME", 125L), new Named("SCHEDULE_RUN", 126L),
+            new Named("SCHEDULE_FILL", 127L));
 
     static final List<Named> ATTRIBUTES = List.of(new Named("headers", 1L), new Named("expires", 32770L),
             new Named("attempts_max", 32771L), new Named("backoff", 32772L), new Named("group", 5L),
@@ -92,8 +93,8 @@ final class SchemaTables {
             new Named("GROUP_WEIGHT_MAX", 1000L), new Named("GROUPS_SET_MAX", 65536L), new Named("GROUPS_LISTED_MAX", 1000L),
             new Named("SCHEDULE_NAME_BYTES_MAX", 255L), new Named("SCHEDULE_WHEN_BYTES_MAX", 2048L),
             new Named("SCHEDULE_ZONE_BYTES_MAX", 64L), new Named("SCHEDULE_NOTE_BYTES_MAX", 256L),
-            new Named("SCHEDULE_MISSED_MAX", 1000L), new Named("SCHEDULE_JITTER_MS_MAX", 86400000L),
-            new Named("SCHEDULES_LISTED_MAX", 256L));
+            new Named("INSTANTS_SHOWN_MAX", 1000L), new Named("SCHEDULE_MISSED_MAX", 1000L),
+            new Named("SCHEDULE_JITTER_MS_MAX", 86400000L), new Named("SCHEDULES_LISTED_MAX", 256L));
 
     static final List<Named> DUE_KIND = List.of(new Named("after", 0L), new Named("at", 1L));
 

@@ -32,23 +32,25 @@ class TutorialTest {
     @Test
     void theReadmeRuns() throws Exception {
         List<String> java = blocks("README.md", "java");
-        assertEquals(6, java.size());
+        assertEquals(7, java.size());
         assertEquals(blocks("README.md", "text").get(0), run("Orders", java.get(0)));
         // The piece about traces is tested with OpenTelemetry. The one about TLS has no such servers here: it compiles, in the frame of the tutorial.
         String tls = "new Object() { void connect() {" + java.get(1).replace("Path.of", "java.nio.file.Path.of") + "} };";
         String frame = blocks("docs/tutorial.md", "java").get(0);
         assertEquals("", run("Shop", frame.replace(PIECES, tls)));
         String schedule = "record Report(String kind) { } Client client = Client.builder().address(\"adjourn://127.0.0.1:7440\").connect();"
-                + java.get(2) + "System.out.print(client.schedule(\"reports\", \"morning\").template().text()); client.close();";
-        assertEquals("{\"kind\":\"daily\"}", run("Shop", frame.replace(PIECES, schedule)));
-        String groups = "Client client = Client.builder().address(\"adjourn://127.0.0.1:7440\").connect();" + java.get(3) + "client.close();";
+                + java.get(2) + "System.out.println(client.schedule(\"reports\", \"morning\").template().text());"
+                + "java.time.Instant from = java.time.Instant.parse(\"2024-01-01T00:00:00Z\"), to = from.plusSeconds(604_800);"
+                + java.get(3).replace("Instant next", "java.time.Instant next") + "client.close();";
+        assertEquals("{\"kind\":\"daily\"}\n5 instants, 5 jobs pushed\n", run("Shop", frame.replace(PIECES, schedule)));
+        String groups = "Client client = Client.builder().address(\"adjourn://127.0.0.1:7440\").connect();" + java.get(4) + "client.close();";
         String printed = run("Shop", frame.replace(PIECES, groups));
         assertTrue(printed.startsWith("ann: 1 ready, "), printed);
     }
 
     @Test
     void theTestOfTheReadmeIsGreen() throws Exception {
-        Path source = Files.writeString(folder.resolve("ShopTest.java"), blocks("README.md", "java").get(5));
+        Path source = Files.writeString(folder.resolve("ShopTest.java"), blocks("README.md", "java").get(6));
         assertEquals(0, ToolProvider.getSystemJavaCompiler().run(null, null, null, "-d", folder.toString(), source.toString()));
         int tests = 0;
         try (URLClassLoader classes = new URLClassLoader(new URL[] {folder.toUri().toURL()})) {

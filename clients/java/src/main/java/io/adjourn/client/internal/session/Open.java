@@ -99,6 +99,7 @@ public final class Open {
             case PUSH, FINISH, RELEASE, TOUCH, BURY, DELETE, RESCHEDULE, EDIT, RUN_NOW, KICK, KICK_MANY, BULK, PAUSE, RESUME,
                     DISCONNECT, TOPIC_SET, TOPIC_DELETE, CLUSTER_ADD, CLUSTER_REMOVE, CLUSTER_TRANSFER, ADVANCE, SCHEDULE_SET,
                     SCHEDULE_DELETE, SCHEDULE_PAUSE, SCHEDULE_RESUME, SCHEDULE_RUN -> true;
+            case SCHEDULE_FILL -> ((Request.ScheduleFill) request).dryRun() == 0;
             default -> false;
         };
     }

@@ -81,6 +81,8 @@ public enum Opcode {
     BACKUP_READ(0x61),
     /** Lets go of it. The end of the connection does the same. */
     BACKUP_END(0x62),
+    /** Says when a schedule with these rules would fire, without setting it. */
+    SCHEDULE_PREVIEW(0x6f),
     /**
      * Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else.
      */
@@ -103,7 +105,10 @@ public enum Opcode {
     SCHEDULE_SET(0x78),
     /** Reads one schedule, and what it did of late. */
     SCHEDULE_SHOW(0x79),
-    /** Lists schedules of a topic, a page at a time, in the order in which they were made. */
+    /**
+     * Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the order in
+     * which they were made.
+     */
     SCHEDULE_LIST(0x7a),
     /** Forgets a schedule. Its jobs stay. */
     SCHEDULE_DELETE(0x7b),
@@ -113,6 +118,11 @@ public enum Opcode {
     SCHEDULE_RESUME(0x7d),
     /** Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays. */
     SCHEDULE_RUN(0x7e),
+    /**
+     * Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic has a job
+     * with the key of the instant.
+     */
+    SCHEDULE_FILL(0x7f),
     /** The answer to HELLO. */
     WELCOME(0x81),
     /** The answer to PING: at some moment after it was sent this node led, and the session was connected to it. */
@@ -157,6 +167,8 @@ public enum Opcode {
     BACKUP_READY(0xe0),
     /** A part of a backup. */
     BACKUP_DATA(0xe1),
+    /** When a schedule would fire. */
+    INSTANTS(0xef),
     /** The members of the cluster, as one node sees them. */
     CLUSTER_REPORT(0xf0),
     /** A page of groups. */
@@ -171,6 +183,8 @@ public enum Opcode {
     SCHEDULES(0xfa),
     /** A schedule pushed a job. */
     SCHEDULE_RAN(0xfb),
+    /** A part of a time that has passed is filled, or counted. */
+    SCHEDULE_FILLED(0xfc),
     /** The request failed as a whole. */
     ERROR(0xff);
 

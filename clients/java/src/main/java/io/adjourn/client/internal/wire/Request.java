@@ -14,8 +14,8 @@ public sealed interface Request {
     default boolean isRepeatable() {
         return switch (opcode()) {
             case PING, GOODBYE, PUSH, RESERVE, SUBSCRIBE, LEASES, FINISH, RELEASE, TOUCH, BURY, GET, PEEK, LIST, COUNT, PAUSE,
-                    RESUME, TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, CLUSTER_STATUS, GROUP_SET, GROUP_LIST, WHY,
-                    TOPIC_WHY, SCHEDULE_SHOW, SCHEDULE_LIST, SCHEDULE_PAUSE, SCHEDULE_RESUME -> true;
+                    RESUME, TOPICS, STATS, CONNECTIONS, TOPIC_SET, TOPIC_SHOW, SCHEDULE_PREVIEW, CLUSTER_STATUS, GROUP_SET,
+                    GROUP_LIST, WHY, TOPIC_WHY, SCHEDULE_SHOW, SCHEDULE_LIST, SCHEDULE_PAUSE, SCHEDULE_RESUME -> true;
             case DELETE -> ((Delete) this).ref() instanceof JobRef.Id;
             default -> false;
         };
@@ -514,6 +514,20 @@ public sealed interface Request {
     }
 
     /**
+     * Says when a schedule with these rules would fire, without setting it.
+     *
+     * @param rules when it fires. Without an origin, {@code @every} counts from from_ms
+     * @param fromMs only instants after this time; 0 for now
+     * @param instantsMax 1 to {@code INSTANTS_SHOWN_MAX}
+     */
+    record SchedulePreview(ScheduleRules rules, long fromMs, int instantsMax) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_PREVIEW;
+        }
+    }
+
+    /**
      * Asks for the members of the cluster and how far each is. Any node answers, also one that is not ready for anything else.
      */
     record ClusterStatus() implements Request {
@@ -644,17 +658,18 @@ public sealed interface Request {
     }
 
     /**
-     * Lists schedules of a topic, a page at a time, in the order in which they were made.
+     * Lists schedules of a topic, or of all topics that the token may read, a page at a time: those of a topic in the order in
+     * which they were made.
      *
-     * @param after only those with higher ids; 0 for the first page, and then what the page before says
      * @param schedulesMax 1 to {@code SCHEDULES_LISTED_MAX}
      * @param nextBeforeMs only those with a next instant before this one; 0 for all
      * @param paused only those that are paused, or those that are not
-     * @param topic the topic of their jobs
+     * @param topic the topic of their jobs; empty for all topics
      * @param prefix only those whose names begin like this
+     * @param cursor the cursor of the previous page; empty for the first page
      */
-    record ScheduleList(long after, int schedulesMax, long nextBeforeMs, int paused, String topic,
-            String prefix) implements Request {
+    record ScheduleList(int schedulesMax, long nextBeforeMs, int paused, String topic, String prefix,
+            byte[] cursor) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.SCHEDULE_LIST;
@@ -711,6 +726,23 @@ public sealed interface Request {
         @Override
         public Opcode opcode() {
             return Opcode.SCHEDULE_RUN;
+        }
+    }
+
+    /**
+     * Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic has a job
+     * with the key of the instant.
+     *
+     * @param fromMs the first time that counts; for the next part what the part before says
+     * @param toMs the last time that counts. It must not be ahead
+     * @param dryRun 1: it pushes nothing, and counts the instants
+     * @param topic the topic of its jobs. The token needs the right to push there, too
+     * @param name its name
+     */
+    record ScheduleFill(long fromMs, long toMs, int dryRun, String topic, String name) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.SCHEDULE_FILL;
         }
     }
 

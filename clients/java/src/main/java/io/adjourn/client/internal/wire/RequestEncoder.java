@@ -49,6 +49,7 @@ public final class RequestEncoder {
             case TOPIC_SHOW -> topicShow((Request.TopicShow) request, out);
             case ADVANCE -> advance((Request.Advance) request, out);
             case BACKUP_READ -> backupRead((Request.BackupRead) request, out);
+            case SCHEDULE_PREVIEW -> schedulePreview((Request.SchedulePreview) request, out);
             case CLUSTER_ADD -> clusterAdd((Request.ClusterAdd) request, out);
             case CLUSTER_REMOVE -> clusterRemove((Request.ClusterRemove) request, out);
             case CLUSTER_TRANSFER -> clusterTransfer((Request.ClusterTransfer) request, out);
@@ -63,6 +64,7 @@ public final class RequestEncoder {
             case SCHEDULE_PAUSE -> schedulePause((Request.SchedulePause) request, out);
             case SCHEDULE_RESUME -> scheduleResume((Request.ScheduleResume) request, out);
             case SCHEDULE_RUN -> scheduleRun((Request.ScheduleRun) request, out);
+            case SCHEDULE_FILL -> scheduleFill((Request.ScheduleFill) request, out);
             default -> {
                 // The others have no fields.
             }
@@ -241,6 +243,11 @@ public final class RequestEncoder {
         out.u64(frame.offset()).u32(frame.bytes());
     }
 
+    private static void schedulePreview(Request.SchedulePreview frame, FrameWriter out) {
+        scheduleRules(frame.rules(), out);
+        out.u64(frame.fromMs()).u32(frame.instantsMax());
+    }
+
     private static void clusterAdd(Request.ClusterAdd frame, FrameWriter out) {
         out.text8(frame.address());
     }
@@ -283,8 +290,8 @@ public final class RequestEncoder {
     }
 
     private static void scheduleList(Request.ScheduleList frame, FrameWriter out) {
-        out.u64(frame.after()).u32(frame.schedulesMax()).u64(frame.nextBeforeMs()).u8(frame.paused()).text8(frame.topic())
-                .text8(frame.prefix());
+        out.u32(frame.schedulesMax()).u64(frame.nextBeforeMs()).u8(frame.paused()).text8(frame.topic()).text8(frame.prefix())
+                .bytes16(frame.cursor());
     }
 
     private static void scheduleDelete(Request.ScheduleDelete frame, FrameWriter out) {
@@ -304,6 +311,10 @@ public final class RequestEncoder {
 
     private static void scheduleRun(Request.ScheduleRun frame, FrameWriter out) {
         out.text8(frame.topic()).text8(frame.name());
+    }
+
+    private static void scheduleFill(Request.ScheduleFill frame, FrameWriter out) {
+        out.u64(frame.fromMs()).u64(frame.toMs()).u8(frame.dryRun()).text8(frame.topic()).text8(frame.name());
     }
 
     private static void newJobItems(List<Request.NewJob> items, FrameWriter out) {

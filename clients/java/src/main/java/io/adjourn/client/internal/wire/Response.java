@@ -289,6 +289,15 @@ public sealed interface Response {
     }
 
     /**
+     * When a schedule would fire.
+     *
+     * @param zoneData the version and the origin of the zone data, for example {@code 2026f, bundled}
+     * @param instants the next instants, in order: fewer than were asked for if it fires no more
+     */
+    record Instants(String zoneData, List<LocalInstant> instants) implements Response, Proof {
+    }
+
+    /**
      * The members of the cluster, as one node sees them.
      *
      * @param node the node that reports
@@ -347,10 +356,10 @@ public sealed interface Response {
     /**
      * A page of schedules.
      *
-     * @param after where the next page begins; 0 on the last one
      * @param schedules the schedules: fewer than were asked for, or none, if a page comes to the limit of what is read for it
+     * @param cursor where the next page goes on; empty on the last one
      */
-    record Schedules(long after, List<ListedSchedule> schedules) implements Response, Proof {
+    record Schedules(List<ListedSchedule> schedules, byte[] cursor) implements Response, Proof {
     }
 
     /**
@@ -359,6 +368,18 @@ public sealed interface Response {
      * @param job its id
      */
     record ScheduleRan(long job) implements Response, Proof {
+    }
+
+    /**
+     * A part of a time that has passed is filled, or counted.
+     *
+     * @param nextMs from when the next part goes on; 0 if this was the last one
+     * @param instants instants of the schedule in this part
+     * @param pushed jobs that were pushed
+     * @param kept instants whose job is in the topic already, by its key
+     * @param refused jobs that the topic's policy, or a limit of the queue, does not allow
+     */
+    record ScheduleFilled(long nextMs, int instants, int pushed, int kept, int refused) implements Response, Proof {
     }
 
     /**
@@ -711,6 +732,15 @@ public sealed interface Response {
      * @param fired what became of it
      */
     record Firing(long instantMs, long lastMs, long instants, long atMs, long job, int fired) {
+    }
+
+    /**
+     * An instant, and what the clocks of its zone show.
+     *
+     * @param instantMs the instant
+     * @param local date, time, offset and abbreviation in the zone, for example {@code 2027-03-28 03:00:00 +02:00 CEST}
+     */
+    record LocalInstant(long instantMs, String local) {
     }
 
     /**

@@ -37,6 +37,7 @@ public final class ResponseDecoder {
             case TOPIC_SETTINGS -> topicSettings(in);
             case BACKUP_READY -> backupReady(in);
             case BACKUP_DATA -> backupData(in);
+            case INSTANTS -> instants(in);
             case CLUSTER_REPORT -> clusterReport(in);
             case GROUPS -> groups(in);
             case REASONS -> reasons(in);
@@ -44,6 +45,7 @@ public final class ResponseDecoder {
             case SCHEDULE -> schedule(in);
             case SCHEDULES -> schedules(in);
             case SCHEDULE_RAN -> scheduleRan(in);
+            case SCHEDULE_FILLED -> scheduleFilled(in);
             case ERROR -> error(in);
             default -> new Response.Unknown(opcode);
         };
@@ -146,6 +148,10 @@ public final class ResponseDecoder {
         return new Response.BackupData(in.bytes32());
     }
 
+    private static Response.Instants instants(FrameReader in) throws MalformedFrameException {
+        return new Response.Instants(in.text8(), localInstantItems(in));
+    }
+
     private static Response.ClusterReport clusterReport(FrameReader in) throws MalformedFrameException {
         return new Response.ClusterReport(in.u64(), in.raw(16), in.u64(), in.u64(), in.u64(), in.u64(), in.u32(), nodeItems(in));
     }
@@ -167,11 +173,15 @@ public final class ResponseDecoder {
     }
 
     private static Response.Schedules schedules(FrameReader in) throws MalformedFrameException {
-        return new Response.Schedules(in.u64(), listedScheduleItems(in));
+        return new Response.Schedules(listedScheduleItems(in), in.bytes16());
     }
 
     private static Response.ScheduleRan scheduleRan(FrameReader in) throws MalformedFrameException {
         return new Response.ScheduleRan(in.u64());
+    }
+
+    private static Response.ScheduleFilled scheduleFilled(FrameReader in) throws MalformedFrameException {
+        return new Response.ScheduleFilled(in.u64(), in.u32(), in.u32(), in.u32(), in.u32());
     }
 
     private static Response.Error error(FrameReader in) throws MalformedFrameException {
@@ -474,6 +484,20 @@ public final class ResponseDecoder {
             int fired = in.u8();
             in.endFixed(end);
             items.add(new Response.Firing(instantMs, lastMs, instants, atMs, job, fired));
+        }
+        return items;
+    }
+
+    private static List<Response.LocalInstant> localInstantItems(FrameReader in) throws MalformedFrameException {
+        int fixed = in.fixed(9);
+        int size = in.size(fixed);
+        List<Response.LocalInstant> items = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            int end = in.beginFixed(fixed);
+            long instantMs = in.u64();
+            int localLength = in.u8();
+            in.endFixed(end);
+            items.add(new Response.LocalInstant(instantMs, in.text(localLength)));
         }
         return items;
     }
