@@ -343,6 +343,31 @@ func TestTheDefaultsOfTheServerAreSaidToBeThat(t *testing.T) {
 	}
 }
 
+// What TOPICS and STATS say of a topic is shown, in the units of Go.
+func TestEveryCountOfATopicIsShown(t *testing.T) {
+	counts := []wire.TopicCount{{Marks: wire.TopicMarkPaused, Consumers: 1, LateMs: 2, Topic: "t", Totals: wire.Totals{
+		Delayed: 3, Ready: 4, Reserved: 5, Buried: 6, Pushed: 7, Finished: 8, Deleted: 9, Expired: 10, OldestReadyMs: 11,
+	}}}
+	address, _ := scripted(t, func(p *peer) {
+		p.welcome(nil)
+		for _, answer := range []wire.Message{&wire.TopicCounts{Topics: counts}, &wire.QueueStats{Topics: counts}} {
+			id, _ := p.next()
+			p.say(id, answer)
+		}
+		p.serve()
+	})
+	q, ctx := dialScripted(t, address), testContext(t)
+	want := []adjourn.TopicCounts{{Topic: "t", Paused: true, Consumers: 1, Late: 2 * time.Millisecond, Totals: adjourn.Totals{
+		Delayed: 3, Ready: 4, Reserved: 5, Buried: 6, Pushed: 7, Finished: 8, Deleted: 9, Expired: 10, OldestReady: 11 * time.Millisecond,
+	}}}
+	if topics := must[[]adjourn.TopicCounts](t)(q.Topics(ctx)); !reflect.DeepEqual(topics, want) {
+		t.Errorf("%+v", topics)
+	}
+	if stats := must[*adjourn.Stats](t)(q.Stats(ctx)); !reflect.DeepEqual(stats.Topics, want) {
+		t.Errorf("%+v", stats)
+	}
+}
+
 // attributes has an option that gives a job each attribute.
 var attributes = map[string]adjourn.PushOption{
 	"headers":             adjourn.WithHeader("a", "1"),

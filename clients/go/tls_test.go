@@ -69,7 +69,7 @@ func TestTLSRefuses(t *testing.T) {
 	server := secureServer(t, path)
 	strict := secureServer(t, path, "--tls-client-ca", path("ca.pem"))
 	ctx := testContext(t)
-	quick := adjourn.ConnectTimeout(500 * time.Millisecond)
+	patient := adjourn.ConnectTimeout(10 * time.Second)
 	for name, c := range map[string]struct {
 		address string
 		options []adjourn.Option
@@ -84,7 +84,7 @@ func TestTLSRefuses(t *testing.T) {
 		"no such CA":      {"adjourns://" + server.Addr(), []adjourn.Option{adjourn.CAFile("gone.pem")}, "gone.pem"},
 		"for a plain one": {server.Addr(), []adjourn.Option{adjourn.CAFile(path("ca.pem"))}, "adjourns://"},
 	} {
-		_, err := adjourn.Dial(ctx, c.address, append(c.options, quick)...)
+		_, err := adjourn.Dial(ctx, c.address, append(c.options, patient)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -21,6 +21,10 @@ type Totals struct {
 type TopicCounts struct {
 	Topic  string
 	Paused bool
+	// Consumers is how many long polls and subscriptions want its jobs, on any member that the leader serves.
+	Consumers uint32
+	// Late is how late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
+	Late time.Duration
 	Totals
 }
 
@@ -69,7 +73,9 @@ func topicsOf(topics []wire.TopicCount) []TopicCounts {
 	counts := make([]TopicCounts, 0, len(topics))
 	for i := range topics {
 		t := &topics[i]
-		counts = append(counts, TopicCounts{Topic: t.Topic, Paused: t.Marks&wire.TopicMarkPaused != 0, Totals: totalsOf(&t.Totals)})
+		counts = append(counts, TopicCounts{
+			Topic: t.Topic, Paused: t.Marks&wire.TopicMarkPaused != 0, Consumers: t.Consumers, Late: millis(t.LateMs), Totals: totalsOf(&t.Totals),
+		})
 	}
 	return counts
 }

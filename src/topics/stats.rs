@@ -155,7 +155,13 @@ mod tests {
     fn stats() -> StatsReport {
         let totals =
             Totals { delayed: 3, ready: 1, pushed: 12_345, oldest_ready_ms: 61_234, ..Totals::default() };
-        let topic = TopicReport { topic: "orders".parse().expect("a topic"), paused: true, totals };
+        let topic = TopicReport {
+            topic: "orders".parse().expect("a topic"),
+            paused: true,
+            consumers: 2,
+            late_ms: 3,
+            totals,
+        };
         StatsReport {
             now: Millis(1_767_225_600_005),
             uptime_ms: 61_000,

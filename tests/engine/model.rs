@@ -15,12 +15,13 @@ pub(crate) mod steps;
 use std::collections::BTreeSet;
 
 use adjourn_engine::{
-    Applied, Command, Engine, Entry, JobSelect, NewJob, Outcome, SessionStatus, StateMetadata, TopicOrder,
-    TopicView,
+    Applied, Command, Engine, Entry, JobSelect, NewJob, NewSchedule, Outcome, SessionStatus, StateMetadata,
+    TopicOrder, TopicView,
 };
 use adjourn_types::limits::{DUE_BYTES_PER_ENTRY_MAX, DUE_PER_ENTRY_MAX};
 use adjourn_types::{
-    FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Millis, SessionId, SessionSecret, TopicId, When,
+    FEATURE_LEVEL, GroupId, IfExists, JobId, JobState, Millis, Overlap, SessionId, SessionSecret, TopicId,
+    When,
 };
 use proptest::prelude::*;
 
@@ -349,6 +350,41 @@ fn what_is_due_moves_in_bounded_steps_and_in_order() {
     let Ok(_) = engine.apply(&Entry { stamp: late, commands: Vec::new() }, &mut both.bodies);
     assert_eq!(moved(&engine), count as u64);
     assert!(!engine.is_overdue(late));
+    engine.verify(&mut both.bodies);
+}
+
+#[test]
+fn very_many_schedules_of_one_instant_delay_no_job_that_is_due_behind_it() {
+    const SCHEDULES: u64 = 1_000;
+    let mut both = Both::new();
+    let mut engine = both.engine;
+    let instant = Millis(START + 1_000);
+    let names: Vec<_> = (0..SCHEDULES).map(u64::to_be_bytes).collect();
+    let set = |name| NewSchedule {
+        name,
+        priority: 0,
+        ttr_ms: 1000,
+        overlap: Overlap::Skip,
+        failures_max: 0,
+        next: Some(instant),
+        attributes: &[],
+        body: b"x",
+    };
+    let sets =
+        names.iter().map(|name| Command::ScheduleSet { topic: "reports", schedule: set(name), before: None });
+    let commands = sets.chain([push_after([1_001].into_iter(), b"x")]).collect();
+    let Ok(_) = engine.apply(&Entry { stamp: Millis(START), commands }, &mut both.bodies);
+    let mut due = Vec::new();
+    assert!(engine.due_topics(instant.after(1), &mut |topic| due.push(topic)), "schedules are to be fired");
+    assert_eq!(due, [TopicId(1)]);
+    let mut entries = 0;
+    while engine.is_overdue(instant.after(1)) {
+        let Ok(_) = engine.apply(&Entry { stamp: instant.after(1), commands: Vec::new() }, &mut both.bodies);
+        entries += 1;
+        assert_eq!(engine.topic(TopicId(1)).expect("made").ready, 1, "in entry {entries}");
+    }
+    assert!((4..=SCHEDULES).contains(&entries), "{entries} entries, each with a part of the schedules");
+    assert_eq!(engine.schedules_to_fire().count() as u64, SCHEDULES);
     engine.verify(&mut both.bodies);
 }
 

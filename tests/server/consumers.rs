@@ -1,9 +1,12 @@
 //! Consumers over a real server: they cancel, share topics out by weights, find leases again, and are sent away.
 
+use std::path::Path;
+
 use adjourn_protocol::{
-    ConnectionReport, Delivered, ErrorCode, GoingAway, Hello, Leased, Request, RequestId, Reserve, Response,
-    Subscribe,
+    Advance, ConnectionReport, Delivered, ErrorCode, GoingAway, Hello, Leased, Request, RequestId, Reserve,
+    Response, Subscribe,
 };
+use adjourn_server::config::ClockChoice;
 use adjourn_types::limits::{CONNECTION_TOPICS_MAX, RESERVE_TOPICS_MAX, SUBSCRIPTIONS_MAX};
 use adjourn_types::{JobId, TopicName};
 
@@ -26,6 +29,35 @@ fn named(client: &mut Raw, name: &str) -> ConnectionReport {
     let all = client.connections();
     let found = all.iter().find(|report| report.client_name == name);
     found.unwrap_or_else(|| panic!("{all:?}")).clone()
+}
+
+#[test]
+fn topics_say_how_many_consumers_want_their_jobs_and_how_late_these_came() {
+    let node = Node::start(Path::new("/nowhere/at/all"), |config| {
+        (config.memory, config.clock) = (true, ClockChoice::Manual);
+    });
+    let (mut producer, mut client) = (Raw::greeted(node.address), Raw::greeted(node.address));
+    let shown = |producer: &mut Raw| match producer.ask(Request::Topics) {
+        Response::Topics(topics) => {
+            topics.iter().map(|topic| (topic.consumers, topic.late_ms)).collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    producer.ask(push("a", "body", 1_000));
+    producer.ask(push("b", "body", 5_000));
+    assert_eq!(shown(&mut producer), [(0, 0), (0, 0)]);
+    let subscribe = Subscribe {
+        topics: vec![topic("b"), topic("c")],
+        credit_jobs: 1,
+        credit_bytes: 1 << 20,
+        weights: Vec::new(),
+    };
+    client.ask(Request::Subscribe(subscribe));
+    assert_eq!(shown(&mut producer), [(0, 0), (1, 0)]);
+    // The clock passes the time at which the job of the subscribed topic is due.
+    producer.ask(Request::Advance(Advance::By(7_000)));
+    assert_eq!(jobs(client.receive().expect("a job").1).len(), 1);
+    assert_eq!(shown(&mut producer), [(0, 0), (1, 2_000)], "nobody has asked for the job of the other one");
 }
 
 #[test]

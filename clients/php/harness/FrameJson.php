@@ -1261,6 +1261,8 @@ final class FrameJson
     {
         return [
             'marks' => $j['marks'] ?? 0,
+            'consumers' => $j['consumers'] ?? 0,
+            'late_ms' => U64::parse($j['late_ms'] ?? '0'),
             'topic' => $j['topic'] ?? '',
             'delayed' => U64::parse($j['delayed'] ?? '0'),
             'ready' => U64::parse($j['ready'] ?? '0'),
@@ -1278,6 +1280,8 @@ final class FrameJson
     {
         return [
             'marks' => $f['marks'] & 1,
+            'consumers' => $f['consumers'],
+            'late_ms' => U64::toString($f['late_ms']),
             'topic' => $f['topic'],
             'delayed' => U64::toString($f['delayed']),
             'ready' => U64::toString($f['ready']),

@@ -774,6 +774,8 @@ def _totals_of(found: Json) -> Totals:
 def _topic_count_json(one: TopicReport) -> Json:
     return {
         "marks": int(one.paused),
+        "consumers": one.consumers,
+        "late_ms": str(one.late_ms),
         "topic": one.topic,
         "delayed": str(one.totals.delayed),
         "ready": str(one.totals.ready),
@@ -789,6 +791,8 @@ def _topic_count_json(one: TopicReport) -> Json:
 
 def _topic_count_of(found: Json) -> TopicReport:
     marks = int(found.get("marks", 0))
+    consumers = int(found.get("consumers", 0))
+    late_ms = int(found.get("late_ms", 0))
     topic = found.get("topic", "")
     delayed = int(found.get("delayed", 0))
     ready = int(found.get("ready", 0))
@@ -800,7 +804,7 @@ def _topic_count_of(found: Json) -> TopicReport:
     expired = int(found.get("expired", 0))
     oldest_ready_ms = int(found.get("oldest_ready_ms", 0))
     totals = Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms)
-    return TopicReport(bool(marks & 1), topic, totals)
+    return TopicReport(bool(marks & 1), consumers, late_ms, topic, totals)
 
 
 def _stage_json(one: StageReport) -> Json:

@@ -222,7 +222,7 @@ _SCHEDULE_SET_2 = struct.Struct("<IIHI")
 _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
 _SUBSCRIBE = struct.Struct("<IQ")
-_TOPIC_COUNT = struct.Struct("<BBQQQQQQQQQ")
+_TOPIC_COUNT = struct.Struct("<BIQBQQQQQQQQQ")
 _TOPIC_SETTINGS = struct.Struct("<QQBH")
 _TOTALS = struct.Struct("<QQQQQQQQQ")
 _WELCOME = struct.Struct("<HB16sQ16sIIIIIIIIB")
@@ -915,6 +915,8 @@ def _write_topic_count(one: TopicReport, parts: list[bytes]) -> None:
     parts.append(
         _TOPIC_COUNT.pack(
             int(one.paused),
+            one.consumers,
+            one.late_ms,
             len(topic),
             one.totals.delayed,
             one.totals.ready,
@@ -1181,7 +1183,7 @@ def _write_bulked(one: Bulked, parts: list[bytes]) -> None:
 
 
 def _write_topic_counts(one: TopicCounts, parts: list[bytes]) -> None:
-    parts.append(LIST_HEAD.pack(74, len(one.topics)))
+    parts.append(LIST_HEAD.pack(86, len(one.topics)))
     for topic in one.topics:
         _write_topic_count(topic, parts)
 
@@ -1212,7 +1214,7 @@ def _write_queue_stats(one: QueueStats, parts: list[bytes]) -> None:
             one.totals.oldest_ready_ms,
         )
     )
-    parts.append(LIST_HEAD.pack(74, len(one.topics)))
+    parts.append(LIST_HEAD.pack(86, len(one.topics)))
     for topic in one.topics:
         _write_topic_count(topic, parts)
     parts.append(LIST_HEAD.pack(41, len(one.stages)))

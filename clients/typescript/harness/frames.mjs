@@ -157,6 +157,8 @@ const TOTALS = object([
 ]);
 const TOPIC_COUNT = object([
   ['marks', 'marks', NUMBER],
+  ['consumers', 'consumers', NUMBER],
+  ['late_ms', 'lateMs', WIDE],
   ['topic', 'topic', TEXT],
   ['delayed', 'delayed', WIDE],
   ['ready', 'ready', WIDE],

@@ -11,6 +11,10 @@ export interface Totals extends TotalsValue {}
 export interface TopicCounts extends Totals {
   readonly topic: string;
   readonly isPaused: boolean;
+  /** How many long polls and subscriptions want its jobs, on any member that the leader serves. */
+  readonly consumers: number;
+  /** How many milliseconds late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered. */
+  readonly lateMs: bigint;
 }
 
 export interface QueueStats extends Totals {

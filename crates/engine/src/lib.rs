@@ -13,7 +13,8 @@
 //! 2. If the wall clock was set back, jobs that are not due any more wait again, up to the same limit. Then due timers
 //!    fire, in the order (time, id), until [a number of jobs](adjourn_types::limits::DUE_PER_ENTRY_MAX) or [of bytes of
 //!    their bodies](adjourn_types::limits::DUE_BYTES_PER_ENTRY_MAX) is reached: delayed jobs become ready, expired leases
-//!    end, expired jobs are dropped. The next entries fire the remaining timers.
+//!    end, expired jobs are dropped. Then the timers of a smaller number of schedules fire, whose instant has come. The next
+//!    entries fire the remaining timers.
 //! 3. A bounded number of old sessions, old finished leases, old pushes and idle topics is forgotten.
 //! 4. Each command is carried out, and has one outcome.
 //! 5. A bounded number of timers that come due soon is sorted ahead, so that no single entry has to sort a million of them.

@@ -180,7 +180,20 @@ impl Collector for Metrics {
         jobs(&mut sheet, "topic_jobs", "Jobs of a topic", &topics)?;
         let paused = self.observed.observation.topics.iter();
         let paused = paused.map(|topic| ([("topic", topic.topic.as_str())], u64::from(topic.paused)));
-        sheet.gauges("topic_paused", "1 while the topic is paused: its jobs are not delivered", None, paused)
+        sheet.gauges(
+            "topic_paused",
+            "1 while the topic is paused: its jobs are not delivered",
+            None,
+            paused,
+        )?;
+        let topics = self.observed.observation.topics.iter();
+        let consumers = topics.map(|topic| ([("topic", topic.topic.as_str())], u64::from(topic.consumers)));
+        sheet.gauges(
+            "topic_consumers",
+            "Consumers that wait on this node for jobs of the topic",
+            None,
+            consumers,
+        )
     }
 }
 

@@ -65,6 +65,10 @@ pub struct PausableJson {
     pub totals: TotalsJson,
     /// Whether reserving is stopped.
     pub paused: bool,
+    /// Long polls and subscriptions that want its jobs.
+    pub consumers: u32,
+    /// How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
+    pub late_ms: u64,
 }
 
 /// One topic.
@@ -75,6 +79,10 @@ pub struct TopicJson<'a> {
     pub topic: &'a str,
     /// Whether reserving is stopped.
     pub paused: bool,
+    /// Long polls and subscriptions that want its jobs.
+    pub consumers: u32,
+    /// How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
+    pub late_ms: u64,
     /// Its counts.
     #[serde(flatten)]
     pub totals: TotalsJson,
@@ -108,7 +116,8 @@ impl<'a> StatsJson<'a> {
     /// Counts as `adjourn stats --json` prints them.
     pub fn of(stats: &'a StatsReport) -> Self {
         let of_topic = |topic: &'a TopicReport| {
-            let counts = PausableJson { totals: TotalsJson::of(&topic.totals), paused: topic.paused };
+            let TopicReport { paused, consumers, late_ms, ref totals, .. } = *topic;
+            let counts = PausableJson { totals: TotalsJson::of(totals), paused, consumers, late_ms };
             (topic.topic.as_str(), counts)
         };
         Self {
@@ -137,7 +146,8 @@ impl StageJson {
 impl<'a> TopicJson<'a> {
     /// One topic as `adjourn topics --json` prints it.
     pub fn of(topic: &'a TopicReport) -> Self {
-        Self { topic: topic.topic.as_str(), paused: topic.paused, totals: TotalsJson::of(&topic.totals) }
+        let TopicReport { paused, consumers, late_ms, ref totals, .. } = *topic;
+        Self { topic: topic.topic.as_str(), paused, consumers, late_ms, totals: TotalsJson::of(totals) }
     }
 }
 
@@ -167,7 +177,13 @@ mod tests {
     fn stats_have_their_totals_at_the_top() {
         let totals =
             Totals { delayed: 3, ready: 1, pushed: 12_345, oldest_ready_ms: 61_234, ..Totals::default() };
-        let topic = TopicReport { topic: "orders".parse().expect("a topic"), paused: true, totals };
+        let topic = TopicReport {
+            topic: "orders".parse().expect("a topic"),
+            paused: true,
+            consumers: 2,
+            late_ms: 3,
+            totals,
+        };
         let stage = "commit".to_owned();
         let stage =
             StageReport { stage, count: 1000, p50_us: 210, p99_us: 1800, p999_us: 7000, max_us: 12_000 };
@@ -196,7 +212,7 @@ mod tests {
         assert_eq!(
             serde_json::to_string(&StatsJson::of(&stats)).expect("JSON"),
             format!(
-                "{{{counts},{rest},\"topics\":{{\"orders\":{{{counts},\"paused\":true}}}},\"stages\":{stages}}}"
+                "{{{counts},{rest},\"topics\":{{\"orders\":{{{counts},\"paused\":true,\"consumers\":2,\"late_ms\":3}}}},\"stages\":{stages}}}"
             )
         );
     }

@@ -70,13 +70,15 @@ pub(super) fn decode_stats(reader: &mut Reader<'_>) -> Result<StatsReport, Decod
 fn topic_count(report: &TopicReport) -> records::TopicCount<&[u8]> {
     records::TopicCount {
         marks: mark(report.paused, topic_marks::PAUSED),
+        consumers: report.consumers,
+        late_ms: report.late_ms,
         topic: report.topic.as_str().as_bytes(),
         totals: report.totals,
     }
 }
 
 fn report_of_count(count: records::TopicCount<Bytes>) -> Result<TopicReport, DecodeError> {
-    let records::TopicCount { marks, topic, totals } = count;
+    let records::TopicCount { marks, consumers, late_ms, topic, totals } = count;
     let paused = marks & topic_marks::PAUSED != 0;
-    Ok(TopicReport { topic: wire::topic(topic)?, paused, totals })
+    Ok(TopicReport { topic: wire::topic(topic)?, paused, consumers, late_ms, totals })
 }

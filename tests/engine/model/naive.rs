@@ -163,12 +163,10 @@ impl Model {
         }
         self.turn_schedules_back();
         for _ in 0..DUE_PER_ENTRY_MAX {
-            match (self.first_due(self.stamp), self.first_schedule(self.stamp)) {
-                (Some(job), schedule) if schedule.is_none_or(|schedule| job < schedule) => self.fire(job.1),
-                (_, Some(schedule)) => self.come(schedule.1),
-                _ => break,
-            }
+            let Some(job) = self.first_due(self.stamp) else { break };
+            self.fire(job);
         }
+        self.let_instants_come();
         let mut forgotten: Vec<(u64, u64)> = self
             .sessions
             .iter()
@@ -365,11 +363,9 @@ impl Model {
         due
     }
 
-    /// The first job whose time has come, behind that time as a stamp.
-    fn first_due(&self, stamp: u64) -> Option<(i128, u64)> {
-        let due = self.due(stamp);
-        let first = due.first()?;
-        Some((self.as_stamp(Self::alarm(first)?), first.id))
+    /// The first job whose time has come.
+    fn first_due(&self, stamp: u64) -> Option<u64> {
+        self.due(stamp).first().map(|job| job.id)
     }
 
     /// The topics of the jobs that the next entry makes ready.

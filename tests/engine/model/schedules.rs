@@ -15,6 +15,9 @@ use super::naive::{Job, Model, State, Time, topic_id};
 use super::steps::{Action, BODY, Fire, KEYS, Known, KnownSchedule, TOPICS};
 use crate::kept_bodies::reference;
 
+/// Most schedules whose instant comes with one entry.
+const INSTANTS_PER_ENTRY_MAX: usize = 128;
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Schedule {
     pub(crate) id: u64,
@@ -317,10 +320,13 @@ impl Model {
         }
     }
 
-    /// The instant of a schedule has come.
-    pub(super) fn come(&mut self, id: u64) {
-        self.schedule_mut(id).expect("it lives").has_come = true;
-        self.hold_if_blocked(id);
+    /// The instants of some schedules have come.
+    pub(super) fn let_instants_come(&mut self) {
+        for _ in 0..INSTANTS_PER_ENTRY_MAX {
+            let Some(id) = self.first_schedule(self.stamp) else { break };
+            self.schedule_mut(id).expect("it lives").has_come = true;
+            self.hold_if_blocked(id);
+        }
     }
 
     fn hold_if_blocked(&mut self, id: u64) {
@@ -338,11 +344,11 @@ impl Model {
         running.filter(|job| job.topic == schedule.topic).collect()
     }
 
-    /// The first schedule whose instant has come, behind that as a stamp.
-    pub(super) fn first_schedule(&self, stamp: u64) -> Option<(i128, u64)> {
+    /// The first schedule whose instant has come.
+    fn first_schedule(&self, stamp: u64) -> Option<u64> {
         let alarms = self.schedules.iter().filter_map(|schedule| Some((schedule.alarm()?, schedule.id)));
         let come = alarms.filter(|(alarm, _)| self.has_come(*alarm, stamp));
-        come.map(|(alarm, id)| (self.as_stamp(alarm), id)).min()
+        come.map(|(alarm, id)| (self.as_stamp(alarm), id)).min().map(|(_, id)| id)
     }
 
     /// True if something happens by itself at a stamp.

@@ -708,7 +708,7 @@ pub(super) fn bulked() -> BoxedStrategy<Message> {
 /// Counts by topic.
 pub(super) fn topic_counts() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("TOPIC_COUNTS");
-    fields.add("topics", kind::list(74, 0..=4_294_967_295, topic_count_record()));
+    fields.add("topics", kind::list(86, 0..=4_294_967_295, topic_count_record()));
     fields.message(0xd0)
 }
 
@@ -724,7 +724,7 @@ pub(super) fn queue_stats() -> BoxedStrategy<Message> {
     fields.add("term", kind::any_number(8));
     fields.add("state_hash", kind::any_number(16));
     fields.add("totals", kind::part(totals_record()));
-    fields.add("topics", kind::list(74, 0..=4_294_967_295, topic_count_record()));
+    fields.add("topics", kind::list(86, 0..=4_294_967_295, topic_count_record()));
     fields.late("stages", kind::list(41, 0..=4_294_967_295, stage_record()));
     fields.message(0xd1)
 }
@@ -976,6 +976,8 @@ pub(super) fn totals_record() -> BoxedStrategy<Record> {
 pub(super) fn topic_count_record() -> BoxedStrategy<Record> {
     let mut fields = Fields::of("topic_count");
     fields.add("marks", kind::bits(1, 0x01));
+    fields.add("consumers", kind::any_number(4));
+    fields.add("late_ms", kind::any_number(8));
     fields.add("topic", kind::text("topic", 1, 0..=255));
     fields.add("delayed", kind::any_number(8));
     fields.add("ready", kind::any_number(8));

@@ -675,12 +675,16 @@ func showTotals(v *wire.Totals, to map[string]any) {
 
 func takeTopicCount(f fields, v *wire.TopicCount) {
 	v.Marks = f.u8("marks")
+	v.Consumers = f.u32("consumers")
+	v.LateMs = f.u64("late_ms")
 	v.Topic = f.text("topic")
 	takeTotals(f, &v.Totals)
 }
 
 func showTopicCount(v *wire.TopicCount, to map[string]any) {
 	to["marks"] = v.Marks
+	to["consumers"] = v.Consumers
+	to["late_ms"] = decimal(v.LateMs)
 	to["topic"] = v.Topic
 	showTotals(&v.Totals, to)
 }

@@ -162,18 +162,20 @@ func appendListed(w *wire.Writer, v *wire.Listed) {
 }
 
 func appendTopicCount(w *wire.Writer, v *wire.TopicCount) {
-	b := w.Fixed(74)
+	b := w.Fixed(86)
 	b[0] = v.Marks
-	b[1] = w.Len8(len(v.Topic))
-	binary.LittleEndian.PutUint64(b[2:], v.Delayed)
-	binary.LittleEndian.PutUint64(b[10:], v.Ready)
-	binary.LittleEndian.PutUint64(b[18:], v.Reserved)
-	binary.LittleEndian.PutUint64(b[26:], v.Buried)
-	binary.LittleEndian.PutUint64(b[34:], v.Pushed)
-	binary.LittleEndian.PutUint64(b[42:], v.Finished)
-	binary.LittleEndian.PutUint64(b[50:], v.Deleted)
-	binary.LittleEndian.PutUint64(b[58:], v.Expired)
-	binary.LittleEndian.PutUint64(b[66:], v.OldestReadyMs)
+	binary.LittleEndian.PutUint32(b[1:], v.Consumers)
+	binary.LittleEndian.PutUint64(b[5:], v.LateMs)
+	b[13] = w.Len8(len(v.Topic))
+	binary.LittleEndian.PutUint64(b[14:], v.Delayed)
+	binary.LittleEndian.PutUint64(b[22:], v.Ready)
+	binary.LittleEndian.PutUint64(b[30:], v.Reserved)
+	binary.LittleEndian.PutUint64(b[38:], v.Buried)
+	binary.LittleEndian.PutUint64(b[46:], v.Pushed)
+	binary.LittleEndian.PutUint64(b[54:], v.Finished)
+	binary.LittleEndian.PutUint64(b[62:], v.Deleted)
+	binary.LittleEndian.PutUint64(b[70:], v.Expired)
+	binary.LittleEndian.PutUint64(b[78:], v.OldestReadyMs)
 	w.Text(v.Topic)
 }
 
@@ -464,7 +466,7 @@ func appendBulked(w *wire.Writer, m *wire.Bulked) {
 }
 
 func appendTopicCounts(w *wire.Writer, m *wire.TopicCounts) {
-	w.List(74, len(m.Topics))
+	w.List(86, len(m.Topics))
 	for i := range m.Topics {
 		appendTopicCount(w, &m.Topics[i])
 	}
@@ -489,7 +491,7 @@ func appendQueueStats(w *wire.Writer, m *wire.QueueStats) {
 	binary.LittleEndian.PutUint64(b[108:], m.Totals.Deleted)
 	binary.LittleEndian.PutUint64(b[116:], m.Totals.Expired)
 	binary.LittleEndian.PutUint64(b[124:], m.Totals.OldestReadyMs)
-	w.List(74, len(m.Topics))
+	w.List(86, len(m.Topics))
 	for i := range m.Topics {
 		appendTopicCount(w, &m.Topics[i])
 	}

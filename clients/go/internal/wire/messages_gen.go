@@ -156,6 +156,11 @@ type Totals struct {
 type TopicCount struct {
 	// Marks: what is so.
 	Marks uint8
+	// Consumers: long polls and subscriptions that want its jobs, on any member that the leader serves.
+	Consumers uint32
+	// LateMs: how late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was
+	// delivered.
+	LateMs uint64
 	// Topic: its name.
 	Topic string
 	// Totals: counts, of one topic or of all.

@@ -241,16 +241,18 @@ func readTopicCount(r *Reader, fixed int, v *TopicCount) {
 		return
 	}
 	v.Marks = b[0] & 0x1
-	topic := int(b[1])
-	v.Delayed = binary.LittleEndian.Uint64(b[2:])
-	v.Ready = binary.LittleEndian.Uint64(b[10:])
-	v.Reserved = binary.LittleEndian.Uint64(b[18:])
-	v.Buried = binary.LittleEndian.Uint64(b[26:])
-	v.Pushed = binary.LittleEndian.Uint64(b[34:])
-	v.Finished = binary.LittleEndian.Uint64(b[42:])
-	v.Deleted = binary.LittleEndian.Uint64(b[50:])
-	v.Expired = binary.LittleEndian.Uint64(b[58:])
-	v.OldestReadyMs = binary.LittleEndian.Uint64(b[66:])
+	v.Consumers = binary.LittleEndian.Uint32(b[1:])
+	v.LateMs = binary.LittleEndian.Uint64(b[5:])
+	topic := int(b[13])
+	v.Delayed = binary.LittleEndian.Uint64(b[14:])
+	v.Ready = binary.LittleEndian.Uint64(b[22:])
+	v.Reserved = binary.LittleEndian.Uint64(b[30:])
+	v.Buried = binary.LittleEndian.Uint64(b[38:])
+	v.Pushed = binary.LittleEndian.Uint64(b[46:])
+	v.Finished = binary.LittleEndian.Uint64(b[54:])
+	v.Deleted = binary.LittleEndian.Uint64(b[62:])
+	v.Expired = binary.LittleEndian.Uint64(b[70:])
+	v.OldestReadyMs = binary.LittleEndian.Uint64(b[78:])
 	v.Topic = r.RepeatedText(topic)
 }
 
@@ -622,7 +624,7 @@ func readBulked(r *Reader, m *Bulked) {
 }
 
 func readTopicCounts(r *Reader, m *TopicCounts) {
-	if fixed, count := r.List(74); count > 0 {
+	if fixed, count := r.List(86); count > 0 {
 		m.Topics = make([]TopicCount, count)
 		for i := range m.Topics {
 			readTopicCount(r, fixed, &m.Topics[i])
@@ -650,7 +652,7 @@ func readQueueStats(r *Reader, m *QueueStats) {
 		m.Totals.Expired = binary.LittleEndian.Uint64(b[116:])
 		m.Totals.OldestReadyMs = binary.LittleEndian.Uint64(b[124:])
 	}
-	if fixed, count := r.List(74); count > 0 {
+	if fixed, count := r.List(86); count > 0 {
 		m.Topics = make([]TopicCount, count)
 		for i := range m.Topics {
 			readTopicCount(r, fixed, &m.Topics[i])

@@ -21,6 +21,10 @@ final readonly class TopicReport
         public int $deleted,
         public int $expired,
         public int $oldestReadyMs,
+        /** How many long polls and subscriptions want its jobs, on any member that the leader serves; 0 for the whole queue. */
+        public int $consumers = 0,
+        /** How many milliseconds late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered. */
+        public int $lateMs = 0,
     ) {
     }
 
@@ -39,6 +43,8 @@ final readonly class TopicReport
             $f['deleted'],
             $f['expired'],
             $f['oldest_ready_ms'],
+            $f['consumers'] ?? 0,
+            $f['late_ms'] ?? 0,
         );
     }
 

@@ -385,6 +385,12 @@ export interface TotalsValue {
 export interface TopicCountValue {
   /** What is so: 1 paused. */
   readonly marks: number;
+  /** Long polls and subscriptions that want its jobs, on any member that the leader serves. */
+  readonly consumers: number;
+  /**
+   * How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
+   */
+  readonly lateMs: bigint;
   /** Its name. */
   readonly topic: string;
   /** Jobs whose due time lies ahead. */

@@ -234,16 +234,18 @@ function takeTopicCount(from: ByteReader, fixed: number): TopicCountValue {
   const { view } = from;
   return {
     marks: view.getUint8(at) & 0x1,
-    topic: from.text(view.getUint8(at + 1), 'topic'),
-    delayed: view.getBigUint64(at + 2, true),
-    ready: view.getBigUint64(at + 10, true),
-    reserved: view.getBigUint64(at + 18, true),
-    buried: view.getBigUint64(at + 26, true),
-    pushed: view.getBigUint64(at + 34, true),
-    finished: view.getBigUint64(at + 42, true),
-    deleted: view.getBigUint64(at + 50, true),
-    expired: view.getBigUint64(at + 58, true),
-    oldestReadyMs: view.getBigUint64(at + 66, true),
+    consumers: view.getUint32(at + 1, true),
+    lateMs: view.getBigUint64(at + 5, true),
+    topic: from.text(view.getUint8(at + 13), 'topic'),
+    delayed: view.getBigUint64(at + 14, true),
+    ready: view.getBigUint64(at + 22, true),
+    reserved: view.getBigUint64(at + 30, true),
+    buried: view.getBigUint64(at + 38, true),
+    pushed: view.getBigUint64(at + 46, true),
+    finished: view.getBigUint64(at + 54, true),
+    deleted: view.getBigUint64(at + 62, true),
+    expired: view.getBigUint64(at + 70, true),
+    oldestReadyMs: view.getBigUint64(at + 78, true),
   };
 }
 
@@ -564,7 +566,7 @@ function takeBulked(from: ByteReader): BulkedFields {
 
 function takeTopicCounts(from: ByteReader): TopicCountsFields {
   return {
-    topics: from.list(74, 'topics', takeTopicCount),
+    topics: from.list(86, 'topics', takeTopicCount),
   };
 }
 
@@ -579,7 +581,7 @@ function takeQueueStats(from: ByteReader): QueueStatsFields {
     term: from.u64('term'),
     stateHash: from.u128('state_hash'),
     totals: takeTotals(from, 72),
-    topics: from.list(74, 'topics', takeTopicCount),
+    topics: from.list(86, 'topics', takeTopicCount),
     stages: from.left > 0 ? from.list(41, 'stages', takeStage) : [],
   };
 }

@@ -783,6 +783,8 @@ function putTotals(to: ByteWriter, value: TotalsValue): void {
 
 function putTopicCount(to: ByteWriter, value: TopicCountValue): void {
   to.u8(value.marks);
+  to.u32(value.consumers);
+  to.u64(value.lateMs);
   const topicAt = to.skip(1);
   to.u64(value.delayed);
   to.u64(value.ready);
@@ -1063,7 +1065,7 @@ function putBulked(to: ByteWriter, fields: BulkedFields): void {
 }
 
 function putTopicCounts(to: ByteWriter, fields: TopicCountsFields): void {
-  to.list(74, fields.topics.length);
+  to.list(86, fields.topics.length);
   for (const item of fields.topics) putTopicCount(to, item);
 }
 
@@ -1077,7 +1079,7 @@ function putQueueStats(to: ByteWriter, fields: QueueStatsFields): void {
   to.u64(fields.term);
   to.u128(fields.stateHash);
   putTotals(to, fields.totals);
-  to.list(74, fields.topics.length);
+  to.list(86, fields.topics.length);
   for (const item of fields.topics) putTopicCount(to, item);
   to.list(41, fields.stages.length);
   for (const item of fields.stages) putStage(to, item);

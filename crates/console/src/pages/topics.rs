@@ -24,7 +24,8 @@ use adjourn_types::{Filter, JobId, JobState, PolicyChange, States, TopicName};
 const PAGE: usize = 50;
 
 /// What a list of topics is sorted by: the names of the columns.
-const SORTS: [&str; 7] = ["topic", "delayed", "ready", "reserved", "buried", "oldest", "pushed"];
+const SORTS: [&str; 9] =
+    ["topic", "delayed", "ready", "reserved", "buried", "oldest", "late", "consumers", "pushed"];
 
 #[derive(Template)]
 #[template(path = "topics.html")]
@@ -43,6 +44,7 @@ struct TopicsPage {
 }
 
 struct Row {
+    consumers: u64,
     report: TopicReport,
     rates: Option<Rates>,
 }
@@ -81,6 +83,8 @@ pub(super) async fn list(visitor: Visitor) -> Answer {
         "reserved" => topic.totals.reserved,
         "buried" => topic.totals.buried,
         "oldest" => topic.totals.oldest_ready_ms,
+        "late" => topic.late_ms,
+        "consumers" => topic.consumers.into(),
         "pushed" => topic.totals.pushed,
         _ => 0,
     };
@@ -90,7 +94,7 @@ pub(super) async fn list(visitor: Visitor) -> Answer {
     let rates: BTreeMap<String, Rates> = visitor.console.history.topic_rates();
     let rows = topics.into_iter().skip(from).take(PAGE).map(|report| {
         let rates = rates.get(report.topic.as_str()).copied();
-        Row { report, rates }
+        Row { consumers: report.consumers.into(), report, rates }
     });
     page(&TopicsPage {
         rows: rows.collect(),

@@ -12,14 +12,21 @@ use crate::timers::moved::Moved;
 use crate::topics::policy::Verdict;
 use adjourn_types::{BuryReason, JobEnd, JobState, TopicId};
 
+/// Most schedules whose instant comes with one entry. Very many of one instant leave room for the jobs that are due behind it.
+const INSTANTS_PER_ENTRY_MAX: usize = 128;
+
 impl<S: JobStore> Applier<'_, S> {
-    /// Fires the timers that are due, up to the limit of one entry.
+    /// Fires the timers that are due, up to the limits of one entry: those of jobs, then those of schedules.
     pub(super) fn move_due(&mut self) -> Result<(), S::Error> {
         let mut moved = Moved::default();
         while !moved.is_enough() {
             let Some(slot) = self.engine.first_due(self.store)? else { break };
             moved.add(&self.engine.jobs[slot]);
             self.fire(slot);
+        }
+        for _ in 0..INSTANTS_PER_ENTRY_MAX {
+            let Some(slot) = self.engine.timers.first_instant(self.engine.clock) else { break };
+            self.engine.change(slot, |job| job.set_instant_has_come(true));
         }
         Ok(())
     }
@@ -32,8 +39,6 @@ impl<S: JobStore> Applier<'_, S> {
             self.fail_attempt(slot, None);
         } else if job.state == JobState::Finished {
             self.end(slot, JobEnd::Finished);
-        } else if job.state == JobState::Scheduled {
-            self.engine.change(slot, |job| job.set_instant_has_come(true));
         } else if self.drop_expired(slot) {
             // It is not delivered any more.
         } else if self.engine.jobs[slot].also_due().is_some_and(|also| !self.engine.clock.reached(also)) {

@@ -103,14 +103,13 @@ impl Engine {
     pub fn due_topics(&mut self, stamp: Millis, visit: &mut dyn FnMut(TopicId)) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
         let due: Vec<Slot> = self.timers.due(clock, DUE_PER_ENTRY_MAX).collect();
-        let (mut moved, mut instant_has_come) = (Moved::default(), false);
+        let mut moved = Moved::default();
         for slot in &due {
             if moved.is_enough() {
                 break;
             }
             let job = &self.jobs[*slot];
             moved.add(job);
-            instant_has_come |= job.state == JobState::Scheduled;
             let expired = job.is_expired(clock);
             let ready = match job.state {
                 JobState::Delayed => job.also_due().is_none_or(|also| clock.reached(also)),
@@ -125,13 +124,16 @@ impl Engine {
                 visit(job.topic);
             }
         }
+        let instant_has_come = self.timers.first_instant(clock).is_some();
         moved.is_enough() || instant_has_come || self.timers.too_far(clock).is_some()
     }
 
     /// True if an entry with this stamp would move any job: make it ready, or wait again, end its lease or drop it.
     pub fn is_overdue(&mut self, stamp: Millis) -> bool {
         let clock = self.clock.at(stamp.max(self.clock.stamp));
-        self.timers.first(clock).is_some() || self.timers.too_far(clock).is_some()
+        self.timers.first(clock).is_some()
+            || self.timers.first_instant(clock).is_some()
+            || self.timers.too_far(clock).is_some()
     }
 
     /// A stamp after `after` before which no timer of a resident job fires: the first timer's own if that is soon, else an

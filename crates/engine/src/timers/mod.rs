@@ -1,5 +1,6 @@
 //! The timers of all jobs: one wheel for each timeline, and one order over both. Also the jobs that go back to waiting if
-//! the wall clock is set back, and the schedules that are to be fired.
+//! the wall clock is set back. The timers of schedules have a wheel of their own, so that very many of one instant do not delay
+//! the jobs that are due behind them; and there are the schedules that are to be fired.
 //!
 //! A job has at most one timer: its due time while it is delayed, its deadline while it is reserved, its expiry while it is
 //! ready or buried, and the end of its retention once it is finished. The timer of a schedule is its next instant. Timers
@@ -15,15 +16,17 @@ use crate::clock::{Clock, Moment, Timeline};
 use crate::job::Job;
 use crate::jobs::Slot;
 use crate::topics::ready::{Rank, ReadyOrder, reached_rank_of};
-use adjourn_types::{JobId, Millis};
+use adjourn_types::{JobId, JobState, Millis};
 use wheel::{Nodes, Timer, Wheel};
 
-/// Two wheels over one set of slots, and the jobs that rest on the wall clock.
+/// Three wheels over one set of slots, and the jobs that rest on the wall clock.
 #[derive(Debug)]
 pub(super) struct Timers {
     nodes: Nodes,
     stamps: Wheel,
     walls: Wheel,
+    /// The next instants of schedules, on the wall clock.
+    instants: Wheel,
     /// The jobs whose state rests on the wall clock: see [`Job::reached_wall`].
     reached: ReadyOrder,
     /// The schedules that the leader is to fire.
@@ -40,31 +43,27 @@ impl Timers {
             nodes: Nodes::default(),
             stamps: Wheel::new(),
             walls: Wheel::new(),
+            instants: Wheel::new(),
             reached: ReadyOrder::default(),
             to_fire: BTreeSet::new(),
         }
     }
 
-    /// Sets the timer of a slot that has none.
-    fn set(&mut self, slot: u32, moment: Moment, id: u64) {
-        match moment.timeline {
-            Timeline::Stamp => self.stamps.set(&mut self.nodes, slot, moment.at, id),
-            Timeline::Wall => self.walls.set(&mut self.nodes, slot, moment.at, id),
-        }
-    }
-
-    /// Cancels the timer of a slot on this timeline.
-    fn cancel(&mut self, slot: u32, timeline: Timeline) {
-        match timeline {
-            Timeline::Stamp => self.stamps.cancel(&mut self.nodes, slot),
-            Timeline::Wall => self.walls.cancel(&mut self.nodes, slot),
-        }
+    /// The wheel for a timer of this job on this timeline, and the nodes of all wheels.
+    fn wheel(&mut self, job: &Job, timeline: Timeline) -> (&mut Wheel, &mut Nodes) {
+        let wheel = match timeline {
+            _ if job.state == JobState::Scheduled => &mut self.instants,
+            Timeline::Stamp => &mut self.stamps,
+            Timeline::Wall => &mut self.walls,
+        };
+        (wheel, &mut self.nodes)
     }
 
     /// Adds a job's timer after a change.
     pub(super) fn enter(&mut self, slot: Slot, job: &Job) {
         if let Some(timer) = job.timer() {
-            self.set(slot, timer, job.id.0);
+            let (wheel, nodes) = self.wheel(job, timer.timeline);
+            wheel.set(nodes, slot, timer.at, job.id.0);
         }
         if let Some(rank) = reached_rank_of(job, slot) {
             self.reached.insert(rank);
@@ -75,7 +74,8 @@ impl Timers {
     /// Removes a job's timer before a change.
     pub(super) fn leave(&mut self, slot: Slot, job: &Job) {
         if let Some(timer) = job.timer() {
-            self.cancel(slot, timer.timeline);
+            let (wheel, nodes) = self.wheel(job, timer.timeline);
+            wheel.cancel(nodes, slot);
         }
         if let Some(rank) = reached_rank_of(job, slot) {
             self.reached.remove(&rank);
@@ -100,14 +100,19 @@ impl Timers {
         self.to_fire.iter()
     }
 
-    /// The slot of the first timer in the order (time as a stamp, id), if it is due.
+    /// The slot of the first schedule whose instant has come.
+    pub(super) fn first_instant(&mut self, clock: Clock) -> Option<u32> {
+        self.instants.first(&mut self.nodes, clock.wall().0).map(|timer| timer.2)
+    }
+
+    /// The slot of the first timer of a job in the order (time as a stamp, id), if it is due.
     pub(super) fn first(&mut self, clock: Clock) -> Option<u32> {
         let stamp = self.stamps.first(&mut self.nodes, clock.stamp.0);
         let wall = self.walls.first(&mut self.nodes, clock.wall().0);
         first_of(clock, stamp, wall)
     }
 
-    /// The slots of the first `count` due timers, in order. They are not removed.
+    /// The slots of the first `count` due timers of jobs, in order. They are not removed.
     pub(super) fn due(&mut self, clock: Clock, count: usize) -> impl Iterator<Item = u32> + '_ {
         self.stamps.fill(&mut self.nodes, clock.stamp.0, count);
         self.walls.fill(&mut self.nodes, clock.wall().0, count);
@@ -126,7 +131,9 @@ impl Timers {
     /// A stamp after that of `clock` before which no timer fires; see [`Wheel::next_after`].
     pub(super) fn next_after(&mut self, clock: Clock) -> Option<Millis> {
         let stamp = self.stamps.next_after(&mut self.nodes, clock.stamp.0);
-        let wall = self.walls.next_after(&mut self.nodes, clock.wall().0);
+        let walls = [&mut self.walls, &mut self.instants];
+        let wall =
+            walls.into_iter().filter_map(|wheel| wheel.next_after(&mut self.nodes, clock.wall().0)).min();
         let wall = wall.map(|at| clock.as_stamp(Moment { timeline: Timeline::Wall, at }));
         let wall = wall.and_then(|at| u64::try_from(at).ok());
         let first = stamp.into_iter().chain(wall).min()?;
@@ -137,7 +144,10 @@ impl Timers {
     pub(super) fn prepare(&mut self, clock: Clock, budget: usize) -> bool {
         let (stamp_end, wall_end) = (clock.stamp.0.saturating_add(1), clock.wall().0.saturating_add(1));
         for _ in 0..budget {
-            if !self.stamps.step(&mut self.nodes, stamp_end) && !self.walls.step(&mut self.nodes, wall_end) {
+            let steps = self.stamps.step(&mut self.nodes, stamp_end)
+                || self.walls.step(&mut self.nodes, wall_end)
+                || self.instants.step(&mut self.nodes, wall_end);
+            if !steps {
                 return true;
             }
         }

@@ -63,7 +63,8 @@ pub(crate) struct Wheel {
     position: u64,
     /// First timer of each slot, level by level.
     heads: Box<[u32]>,
-    occupied: [Bitmap; LEVELS],
+    /// Which slots of each level have timers.
+    occupied: Box<[Bitmap; LEVELS]>,
     front: BTreeSet<Timer>,
     later: BTreeSet<Timer>,
 }
@@ -74,7 +75,7 @@ impl Wheel {
         Self {
             position: 0,
             heads: vec![NONE; LEVELS * SLOTS].into(),
-            occupied: [Bitmap::default(); LEVELS],
+            occupied: Box::new([Bitmap::default(); LEVELS]),
             front: BTreeSet::new(),
             later: BTreeSet::new(),
         }

@@ -1078,7 +1078,7 @@ pub(crate) struct TopicCounts<L> {
 impl<'a, L: ExactSizeIterator<Item = records::TopicCount<&'a [u8]>>> TopicCounts<L> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
-        put_list(out, 74, self.topics.len());
+        put_list(out, 86, self.topics.len());
         self.topics.for_each(|item| item.put(out));
     }
 }
@@ -1090,7 +1090,7 @@ impl<L> TopicCounts<Vec<L>> {
         mut make_topics: impl FnMut(records::TopicCount<Bytes>) -> Result<L, DecodeError>,
     ) -> Result<Self, DecodeError> {
         let topics = {
-            let head = reader.list::<74>("topics", usize::MAX)?;
+            let head = reader.list::<86>("topics", usize::MAX)?;
             reader.items(head, |reader, fields| make_topics(records::TopicCount::<Bytes>::take(reader, fields)?))?
         };
         Ok(Self { topics })
@@ -1128,7 +1128,7 @@ impl<'a, L: ExactSizeIterator<Item = records::TopicCount<&'a [u8]>>, M: ExactSiz
     pub(crate) fn put(self, out: &mut BytesMut) {
         Fixed::<60>::new().u64(self.now).u64(self.uptime_ms).u32(self.connections).u32(self.sessions).u32(self.waiting).u64(self.applied_index).u64(self.term).array(self.state_hash.to_le_bytes()).write(out);
         self.totals.put(out);
-        put_list(out, 74, self.topics.len());
+        put_list(out, 86, self.topics.len());
         self.topics.for_each(|item| item.put(out));
         put_list(out, 41, self.stages.len());
         self.stages.for_each(|item| item.put(out));
@@ -1155,7 +1155,7 @@ impl<L, M> QueueStats<Vec<L>, Vec<M>> {
             records::Totals::take(reader, fields)?
         };
         let topics = {
-            let head = reader.list::<74>("topics", usize::MAX)?;
+            let head = reader.list::<86>("topics", usize::MAX)?;
             reader.items(head, |reader, fields| make_topics(records::TopicCount::<Bytes>::take(reader, fields)?))?
         };
         let stages = if reader.is_at_end() { Vec::new() } else { {

@@ -442,6 +442,10 @@ impl Totals {
 pub(crate) struct TopicCount<P> {
     /// What is so.
     pub(crate) marks: u8,
+    /// Long polls and subscriptions that want its jobs, on any member that the leader serves.
+    pub(crate) consumers: u32,
+    /// How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
+    pub(crate) late_ms: u64,
     /// Its name.
     pub(crate) topic: P,
     /// Counts, of one topic or of all.
@@ -452,8 +456,10 @@ impl TopicCount<&[u8]> {
     /// Writes it.
     #[inline]
     pub(crate) fn put(&self, out: &mut BytesMut) {
-        Fixed::<74>::new()
+        Fixed::<86>::new()
             .u8(self.marks)
+            .u32(self.consumers)
+            .u64(self.late_ms)
             .length8(self.topic.len())
             .u64(self.totals.delayed)
             .u64(self.totals.ready)
@@ -474,6 +480,8 @@ impl TopicCount<Bytes> {
     #[inline]
     pub(crate) fn take(reader: &mut Reader<'_>, mut fields: Fields<'_>) -> Result<Self, DecodeError> {
         let marks = fields.u8("marks")?;
+        let consumers = fields.u32("consumers")?;
+        let late_ms = fields.u64("late_ms")?;
         let topic_length = usize::from(fields.u8("topic")?);
         let delayed = fields.u64("delayed")?;
         let ready = fields.u64("ready")?;
@@ -484,7 +492,7 @@ impl TopicCount<Bytes> {
         let deleted = fields.u64("deleted")?;
         let expired = fields.u64("expired")?;
         let oldest_ready_ms = fields.u64("oldest_ready_ms")?;
-        Ok(Self { marks, topic: reader.bytes(topic_length, "topic")?, totals: Totals { delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms } })
+        Ok(Self { marks, consumers, late_ms, topic: reader.bytes(topic_length, "topic")?, totals: Totals { delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms } })
     }
 }
 

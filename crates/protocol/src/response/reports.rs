@@ -10,6 +10,11 @@ pub struct TopicReport {
     pub topic: TopicName,
     /// Whether reserving is stopped.
     pub paused: bool,
+    /// Long polls and subscriptions that want its jobs.
+    pub consumers: u32,
+    /// How late jobs were at their first delivery, at most, during the last one or two minutes, in milliseconds; 0 if none was
+    /// delivered.
+    pub late_ms: u64,
     /// Its counts.
     pub totals: Totals,
 }

@@ -102,10 +102,17 @@ impl State {
         })))
     }
 
-    pub(crate) fn topic_report(&self, topic: &TopicView<'_>) -> TopicReport {
+    /// The report of a topic, with how many consumers want its jobs and how late these were.
+    pub(crate) fn topic_report(
+        &self,
+        topic: &TopicView<'_>,
+        (consumers, late_ms): (u32, u64),
+    ) -> TopicReport {
         TopicReport {
             topic: topic.name.clone(),
             paused: topic.paused.is_some(),
+            consumers,
+            late_ms,
             totals: self.totals_of(topic),
         }
     }
@@ -215,9 +222,14 @@ impl State {
         wanted.collect()
     }
 
-    pub(crate) fn seen_by(&self, access: &Access) -> Vec<TopicReport> {
+    /// The first topics that an observer may see. `demand` says for each how many consumers want its jobs and how late these were.
+    pub(crate) fn seen_by(
+        &self,
+        access: &Access,
+        demand: impl Fn(TopicId) -> (u32, u64),
+    ) -> Vec<TopicReport> {
         let seen = self.engine.topics().filter(|topic| access.has(Right::Read, topic.name.as_str()));
-        seen.take(OBSERVED_TOPICS_MAX).map(|topic| self.topic_report(&topic)).collect()
+        seen.take(OBSERVED_TOPICS_MAX).map(|topic| self.topic_report(&topic, demand(topic.id))).collect()
     }
 
     pub(crate) fn all_totals(&self) -> Totals {

@@ -6,8 +6,10 @@
 use std::collections::VecDeque;
 
 use super::bulk::{Found, ToChange, found_next, propose};
+use super::demand::{Demand, Lateness};
 use super::proposals::Proposals;
 use super::topic_pass::{TopicPasses, place_in_turn};
+use super::waiters::Waiters;
 use crate::group::Group;
 use crate::group::state::State;
 use crate::io::ConnectionId;
@@ -346,9 +348,11 @@ impl Passes {
         node: &mut Node,
         group: &mut Group,
         proposals: &mut Proposals,
-        waiting: usize,
+        (waiters, lateness): (&Waiters, &Lateness),
     ) {
-        self.go_on_with_topics(node, group, waiting);
+        if self.topics.are_any() {
+            self.go_on_with_topics(node, group, &Demand::new(waiters, lateness));
+        }
         let mut budget = LOOKS_PER_TURN;
         while budget > 0
             && let Some(mut pass) = self.queue.pop_front()

@@ -23,11 +23,11 @@ use adjourn_storage::StorageError;
 use adjourn_types::{JobId, Key, Overlap, SCHEDULE_MISSED_DEFAULT, ScheduleRules, SkipReason};
 
 /// Most schedules about which one turn decides.
-const FIRED_PER_TURN_MAX: usize = 64;
+const FIRED_PER_TURN_MAX: usize = 32;
 /// A turn decides about no more schedules after this much work.
 const FIRING_WORK: u64 = 256;
 /// Most of them whose commands are not applied.
-const IN_FLIGHT_MAX: usize = 256;
+const IN_FLIGHT_MAX: usize = 128;
 /// The jobs that one command pushes take at most about this many bytes, if they are more than one.
 const FIRED_BYTES_MAX: usize = 256 << 10;
 /// What a job takes in a command beside its record, in bytes; more than that.

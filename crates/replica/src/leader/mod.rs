@@ -10,6 +10,7 @@ mod browse;
 mod bulk;
 mod changes;
 mod connection_list;
+mod demand;
 mod edit;
 mod firing;
 mod groups;
@@ -32,6 +33,7 @@ use crate::io::{ConnectionId, Notice};
 use crate::leader::advance::Advances;
 use crate::leader::browse::Passes;
 use crate::leader::changes::Changes;
+use crate::leader::demand::{Demand, Lateness};
 use crate::leader::firing::Firings;
 use crate::leader::proposals::{Proposals, Reply};
 use crate::leader::reads::PendingReads;
@@ -64,6 +66,7 @@ pub(super) struct Leader {
     /// The term in which this node leads.
     pub(super) term: u64,
     pub(super) waiters: Waiters,
+    pub(super) lateness: Lateness,
     pub(super) proposals: Proposals,
     pub(super) reads: PendingReads,
     pub(super) passes: Passes,
@@ -93,6 +96,7 @@ impl Leader {
         let mut leader = Self {
             term,
             waiters: Waiters::new(group.state.engine.next_topic()),
+            lateness: Lateness::default(),
             proposals: Proposals::new(group.state.engine.stamp()),
             reads: PendingReads::default(),
             passes: Passes::default(),
@@ -219,6 +223,11 @@ impl Leader {
                 Reply::Nobody => {}
             }
         }
+    }
+
+    /// What consumers get of each topic.
+    pub(super) fn demand(&self) -> Demand<'_> {
+        Demand::new(&self.waiters, &self.lateness)
     }
 
     pub(super) fn has_more_to_do(&self, node: &Node, group: &Group) -> bool {

@@ -202,6 +202,8 @@ impl Leader {
         grants: &[Grant],
     ) -> Result<(), StorageError> {
         let jobs = grants.iter().map(|grant| group.state.delivered(node, grant)).collect::<Result<_, _>>()?;
+        self.lateness.advance(node.now_us);
+        self.lateness.note(grants, group.state.clock.wall());
         if is_poll {
             self.waiters.remove(id);
             node.connections.send(asker, Response::Reserved(jobs));

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use super::Leader;
+use super::demand::Demand;
 use crate::group::Group;
 use crate::group::state::no_job;
 use crate::group::work::UNIT_BYTES;
@@ -143,7 +144,8 @@ impl Leader {
                 self.answer_read(node, group, asker, &request);
             }
         }
-        self.passes.go_on(node, group, &mut self.proposals, self.waiters.count());
+        self.lateness.advance(node.now_us);
+        self.passes.go_on(node, group, &mut self.proposals, (&self.waiters, &self.lateness));
     }
 
     /// True if the first ready read sees the jobs that were due when it arrived. Otherwise the next entry, which follows at
@@ -210,7 +212,9 @@ impl Leader {
                 self.waiters.connection_list(node, group, ConnectionId(*after), *connections_max),
             ),
             Request::Topics | Request::Stats => {
-                self.passes.report_topics(node, group, asker, request.clone(), self.waiters.count());
+                self.lateness.advance(node.now_us);
+                let demand = Demand::new(&self.waiters, &self.lateness);
+                self.passes.report_topics(node, group, asker, request.clone(), &demand);
                 return Ok(());
             }
             Request::ScheduleSet(_)

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::browse::Passes;
+use super::demand::Demand;
 use crate::group::Group;
 use crate::group::state::add;
 use crate::io::ConnectionId;
@@ -31,7 +32,7 @@ struct TopicPass {
 
 impl TopicPass {
     /// Looks at the next topics. Returns true if there are no more.
-    fn look(&mut self, node: &Node, group: &mut Group) -> bool {
+    fn look(&mut self, node: &Node, group: &mut Group, demand: &Demand<'_>) -> bool {
         let access = node
             .connections
             .access(self.asker.connection)
@@ -41,7 +42,7 @@ impl TopicPass {
         for topic in group.state.engine.topics_after(after).take(TOPICS_PER_STEP) {
             (looks, last) = (looks + 1, Some(topic.name));
             if access.as_ref().is_none_or(|access| access.has(Right::Read, topic.name.as_str())) {
-                self.reports.push(group.state.topic_report(&topic));
+                self.reports.push(group.state.topic_report(&topic, demand.of(topic.id)));
             }
         }
         self.after = last.cloned();
@@ -112,11 +113,11 @@ impl Passes {
         group: &mut Group,
         asker: Asker,
         request: Request,
-        waiting: usize,
+        demand: &Demand<'_>,
     ) {
         let mut pass = TopicPass { asker, request, after: None, reports: Vec::new() };
-        if pass.look(node, group) {
-            return pass.answer(node, group, waiting);
+        if pass.look(node, group, demand) {
+            return pass.answer(node, group, demand.waiting);
         }
         match self.refusal(node, asker.connection) {
             Some(refusal) => node.connections.refuse(asker, refusal),
@@ -125,13 +126,13 @@ impl Passes {
     }
 
     /// Takes one step.
-    pub(super) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group, waiting: usize) {
+    pub(super) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group, demand: &Demand<'_>) {
         let Some(mut pass) = self.topics.0.pop_front() else { return };
         if !node.connections.is_there(pass.asker.connection) {
             return;
         }
-        if pass.look(node, group) {
-            pass.answer(node, group, waiting);
+        if pass.look(node, group, demand) {
+            pass.answer(node, group, demand.waiting);
         } else {
             self.topics.0.push_front(pass);
         }

@@ -296,6 +296,15 @@ impl Waiters {
         self.all.len()
     }
 
+    /// How many long polls and subscriptions want jobs of each topic.
+    pub(super) fn by_topic(&self) -> BTreeMap<TopicId, u32> {
+        let mut found = BTreeMap::new();
+        for topic in self.all.values().flat_map(|waiter| &waiter.topics) {
+            *found.entry(*topic).or_default() += 1;
+        }
+        found
+    }
+
     /// How many long polls and subscriptions want jobs of a topic.
     pub(super) fn of_topic(&self, topic: TopicId) -> usize {
         self.all.values().filter(|waiter| waiter.topics.contains(&topic)).count()

@@ -26,6 +26,8 @@ use function substr;
  *
  * @phpstan-type TopicCount array{
  *     marks: int, // What is so.
+ *     consumers: int, // Long polls and subscriptions that want its jobs, on any member that the leader serves.
+ *     late_ms: int, // How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
  *     topic: string, // Its name.
  *     delayed: int, // Jobs whose due time lies ahead.
  *     ready: int, // Jobs that wait for a consumer.
@@ -312,13 +314,13 @@ final class TopicFrames
      */
     private static function decodeListOfTopicCount(string $frame, int &$at): array
     {
-        [$fixed, $count] = Codec::listHead($frame, $at, 74);
+        [$fixed, $count] = Codec::listHead($frame, $at, 86);
         $end = strlen($frame);
         for ($items = []; $count > 0; --$count) {
             if ($fixed > $end - $at) {
                 throw Malformed::cutOff();
             }
-            $item = unpack('Cmarks/Ctopic/Pdelayed/Pready/Preserved/Pburied/Ppushed/Pfinished/Pdeleted/Pexpired/Poldest_ready_ms', $frame, $at);
+            $item = unpack('Cmarks/Vconsumers/Plate_ms/Ctopic/Pdelayed/Pready/Preserved/Pburied/Ppushed/Pfinished/Pdeleted/Pexpired/Poldest_ready_ms', $frame, $at);
             $at += $fixed;
             if ($item['topic'] > $end - $at) {
                 throw Malformed::cutOff();

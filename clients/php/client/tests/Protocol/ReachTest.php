@@ -40,6 +40,7 @@ use Adjourn\ScheduleRules;
 use Adjourn\Tests\MemoryServer;
 use Adjourn\Tests\Peer;
 use Adjourn\TopicPolicy;
+use Adjourn\TopicReport;
 use Adjourn\Why;
 use PHPUnit\Framework\TestCase;
 
@@ -55,6 +56,7 @@ final class ReachTest extends TestCase
         'delayed' => 0, 'ready' => 0, 'reserved' => 0, 'buried' => 0, 'pushed' => 0, 'finished' => 0, 'deleted' => 0, 'expired' => 0,
         'oldest_ready_ms' => 0,
     ];
+    private const TOPIC = ['marks' => 1, 'consumers' => 2, 'late_ms' => 3, 'topic' => 't'] + self::TOTALS;
     private const CONNECTION = [
         'connection' => 5, 'session' => 0, 'since_ms' => 1, 'leases' => 0, 'subscriptions' => 0, 'reserves' => 0, 'credit_jobs' => 0,
         'credit_bytes' => 0, 'unsent_bytes' => 0, 'marks' => 0, 'address' => '', 'client_name' => '', 'topics' => [],
@@ -227,8 +229,9 @@ final class ReachTest extends TestCase
         self::assertSame([5, 5], array_column($listed, 'editedMs'));
         $client->count($filter);
         self::assertEquals([new DueBar(null, 1), new DueBar(new \DateTimeImmutable('@2'), 3)], $client->countByDue($filter, new \DateTimeImmutable('@2'), 1000, 1));
-        $client->topics();
-        $client->stats();
+        $topics = [new TopicReport('t', true, 0, 0, 0, 0, 0, 0, 0, 0, 0, consumers: 2, lateMs: 3)];
+        self::assertEquals($topics, $client->topics());
+        self::assertEquals($topics, $client->stats()->topics);
         $client->showTopic('t');
         $client->clusterStatus();
         self::assertCount(2, iterator_to_array($client->connections(), false));
@@ -325,10 +328,10 @@ final class ReachTest extends TestCase
             Opcode::Jobs => $send(Opcode::Jobs, $page + ['jobs' => [self::SHOWN]]),
             Opcode::Counted => $send(Opcode::Counted, ['jobs' => 4, 'by_due' => [['start_ms' => 0, 'jobs' => 1], ['start_ms' => 2000, 'jobs' => 3]]]),
             Opcode::Bulked => $send(Opcode::Bulked, $page + ['jobs' => 1]),
-            Opcode::TopicCounts => $send(Opcode::TopicCounts, ['topics' => []]),
+            Opcode::TopicCounts => $send(Opcode::TopicCounts, ['topics' => [self::TOPIC]]),
             Opcode::QueueStats => $send(Opcode::QueueStats, [
                 'now' => 1, 'uptime_ms' => 1, 'connections' => 1, 'sessions' => 1, 'waiting' => 1, 'applied_index' => 1, 'term' => 1,
-                'state_hash' => Codec::NONE, 'totals' => self::TOTALS, 'topics' => [],
+                'state_hash' => Codec::NONE, 'totals' => self::TOTALS, 'topics' => [self::TOPIC],
             ]),
             Opcode::ConnectionList => $send(Opcode::ConnectionList, $page + ['connections' => [self::CONNECTION]]),
             Opcode::TopicSettings => $send(Opcode::TopicSettings, ['jobs' => 0, 'bytes' => 0, 'marks' => 0, 'settings' => '']),

@@ -96,6 +96,8 @@ use function substr;
  *
  * @phpstan-type TopicCount array{
  *     marks: int, // What is so.
+ *     consumers: int, // Long polls and subscriptions that want its jobs, on any member that the leader serves.
+ *     late_ms: int, // How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
  *     topic: string, // Its name.
  *     delayed: int, // Jobs whose due time lies ahead.
  *     ready: int, // Jobs that wait for a consumer.
@@ -2441,14 +2443,16 @@ final class ServerCodec
      */
     private static function encodeListOfTopicCount(array $items): string
     {
-        $out = pack('vV', 74, count($items));
+        $out = pack('vV', 86, count($items));
         foreach ($items as $item) {
-            if (($item['marks'] | strlen($item['topic'])) >> 8 !== 0) {
-                throw Codec::outOfRange(['marks' => [$item['marks'], 8], 'topic' => [strlen($item['topic']), 8]]);
+            if ((($item['marks'] | strlen($item['topic'])) >> 8 | $item['consumers'] >> 32) !== 0) {
+                throw Codec::outOfRange(['marks' => [$item['marks'], 8], 'consumers' => [$item['consumers'], 32], 'topic' => [strlen($item['topic']), 8]]);
             }
             $out .= pack(
-                'CCPPPPPPPPP',
+                'CVPCPPPPPPPPP',
                 $item['marks'],
+                $item['consumers'],
+                $item['late_ms'],
                 strlen($item['topic']),
                 $item['delayed'],
                 $item['ready'],

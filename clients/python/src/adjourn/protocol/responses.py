@@ -78,7 +78,7 @@ _SCHEDULE_2 = struct.Struct("<IIHI")
 _SCHEDULE_FILLED = struct.Struct("<QIIII")
 _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
-_TOPIC_COUNT = struct.Struct("<BBQQQQQQQQQ")
+_TOPIC_COUNT = struct.Struct("<BIQBQQQQQQQQQ")
 _TOPIC_SETTINGS = struct.Struct("<QQBH")
 _TOTALS = struct.Struct("<QQQQQQQQQ")
 _WELCOME = struct.Struct("<HB16sQ16sIIIIIIIIB")
@@ -222,6 +222,12 @@ class TopicReport:
 
     paused: bool = False
     """Reserving is stopped."""
+    consumers: int = 0
+    """Long polls and subscriptions that want its jobs, on any member that the leader serves."""
+    late_ms: int = 0
+    """How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was
+    delivered.
+    """
     topic: str = ""
     """Its name."""
     totals: Totals = Totals()
@@ -1051,11 +1057,13 @@ def _listed_list(data: bytes, at: int) -> tuple[tuple[JobReport, ...], int]:
 
 
 def _topic_count_list(data: bytes, at: int) -> tuple[tuple[TopicReport, ...], int]:
-    fixed, items, at = list_at(data, at, 74)
+    fixed, items, at = list_at(data, at, 86)
     found: list[TopicReport] = []
     for _ in range(items):
         (
             marks,
+            consumers,
+            late_ms,
             topic_length,
             delayed,
             ready,
@@ -1074,7 +1082,7 @@ def _topic_count_list(data: bytes, at: int) -> tuple[tuple[TopicReport, ...], in
         if at > len(data):
             raise cut_off("topic_count")
         totals = Totals(delayed, ready, reserved, buried, pushed, finished, deleted, expired, oldest_ready_ms)
-        found.append(TopicReport(bool(marks & 1), topic, totals))
+        found.append(TopicReport(bool(marks & 1), consumers, late_ms, topic, totals))
     return tuple(found), at
 
 

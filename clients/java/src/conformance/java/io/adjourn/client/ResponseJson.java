@@ -478,6 +478,8 @@ final class ResponseJson {
     private static Map<String, Object> topicCount(Response.TopicCount frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("marks", frame.marks());
+        json.put("consumers", Integer.toUnsignedLong(frame.consumers()));
+        json.put("late_ms", Long.toUnsignedString(frame.lateMs()));
         json.put("topic", frame.topic());
         json.putAll(totals(frame.totals()));
         return json;

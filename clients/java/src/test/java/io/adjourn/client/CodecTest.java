@@ -194,6 +194,7 @@ class CodecTest {
         } else if (response instanceof Response.QueueStats s) {
             return List.of("uptimems: " + s.uptimeMs(), "appliedindex: " + s.appliedIndex(), "pushed: " + s.totals().pushed(),
                     "oldestreadyms: " + s.topics().get(0).totals().oldestReadyMs(), "\"" + s.topics().get(0).topic() + "\"",
+                    "consumers: " + s.topics().get(0).consumers(), "latems: " + s.topics().get(0).lateMs(),
                     "\"" + s.stages().get(0).stage() + "\"", "p999us: " + s.stages().get(0).p999Us());
         } else if (response instanceof Response.ConnectionList c) {
             return List.of("\"" + c.connections().get(0).address() + "\"", "creditbytes: " + c.connections().get(0).creditBytes(),

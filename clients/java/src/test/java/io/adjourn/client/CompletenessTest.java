@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.adjourn.client.internal.wire.Elements;
+import io.adjourn.client.internal.wire.FrameWriter;
 import io.adjourn.client.internal.wire.MalformedFrameException;
+import io.adjourn.client.internal.wire.Opcode;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -116,6 +118,24 @@ class CompletenessTest {
     private static <T> void assertChoices(List<SchemaTables.Named> choices, Function<String, T> constant, Function<T, Integer> number) {
         for (SchemaTables.Named choice : choices) {
             assertEquals(choice.number(), (long) number.apply(constant.apply(choice.name().toUpperCase())), choice.name());
+        }
+    }
+
+    @Test
+    void everyCountOfATopicIsShown() throws IOException {
+        Consumer<FrameWriter> topics = body -> body.list(86, 1).u8(1).u32(-1).u64(2).u8(1).u64(3).u64(4).u64(5).u64(6).u64(7).u64(8).u64(9)
+                .u64(10).u64(11).raw(new byte[] {'t'});
+        try (ScriptedServer server = new ScriptedServer(peer -> {
+            peer.welcome(9, 0);
+            peer.send(Opcode.TOPIC_COUNTS, peer.next(Opcode.TOPICS).id(), topics);
+            peer.send(Opcode.QUEUE_STATS, peer.next(Opcode.STATS).id(), body -> topics.accept(body.raw(new byte[60 + 72])));
+            peer.untilEnd();
+        }); Client client = Client.builder().address(server.address()).connect()) {
+            Totals totals = new Totals(3, 4, 5, 6, 7, 8, 9, 10, Duration.ofMillis(11));
+            List<TopicInfo> shown = List.of(new TopicInfo("t", true, 0xffff_ffffL, Duration.ofMillis(2), totals));
+            assertEquals(shown, client.topics());
+            assertEquals(shown, client.stats().topics());
+            client.close(Duration.ofMillis(1));
         }
     }
 

@@ -550,10 +550,13 @@ public sealed interface Response {
      * The counts of one topic.
      *
      * @param marks what is so
+     * @param consumers long polls and subscriptions that want its jobs, on any member that the leader serves
+     * @param lateMs how late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was
+     *     delivered
      * @param topic its name
      * @param totals Counts, of one topic or of all.
      */
-    record TopicCount(int marks, String topic, Totals totals) {
+    record TopicCount(int marks, int consumers, long lateMs, String topic, Totals totals) {
         /** Reserving is stopped. */
         public boolean isMarkedPaused() {
             return (marks & 0x1) != 0;

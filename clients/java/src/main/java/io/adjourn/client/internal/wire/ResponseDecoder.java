@@ -283,12 +283,14 @@ public final class ResponseDecoder {
     }
 
     private static List<Response.TopicCount> topicCountItems(FrameReader in) throws MalformedFrameException {
-        int fixed = in.fixed(74);
+        int fixed = in.fixed(86);
         int size = in.size(fixed);
         List<Response.TopicCount> items = new ArrayList<>(size);
         for (int i = 0; i < size; i++) {
             int end = in.beginFixed(fixed);
             int marks = in.u8() & 0x1;
+            int consumers = in.u32();
+            long lateMs = in.u64();
             int topicLength = in.u8();
             long delayed = in.u64();
             long ready = in.u64();
@@ -300,8 +302,8 @@ public final class ResponseDecoder {
             long expired = in.u64();
             long oldestReadyMs = in.u64();
             in.endFixed(end);
-            items.add(new Response.TopicCount(marks, in.text(topicLength), new Response.Totals(delayed, ready, reserved, buried,
-                    pushed, finished, deleted, expired, oldestReadyMs)));
+            items.add(new Response.TopicCount(marks, consumers, lateMs, in.text(topicLength), new Response.Totals(delayed, ready,
+                    reserved, buried, pushed, finished, deleted, expired, oldestReadyMs)));
         }
         return items;
     }
