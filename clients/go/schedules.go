@@ -196,8 +196,8 @@ func (q *Client) FillSchedule(ctx context.Context, topic, name string, from, to 
 }
 
 // PreviewSchedule says when a schedule with these rules would fire, without setting it: so many instants at most, after a time; the
-// zero time is now. The count is 1 to [limits.InstantsShownMax]. Without an Origin, "@every" counts from the time. The error is
-// [ErrInvalid] if the rules cannot be read.
+// zero time is now. The count is 1 to [limits.InstantsShownMax]. Without an Origin, "@every" counts from the Start, or else from
+// the time. The error is [ErrInvalid] if the rules cannot be read.
 func (q *Client) PreviewSchedule(ctx context.Context, rules ScheduleRules, after time.Time, count int) (*SchedulePreview, error) {
 	if count < 1 || count > limits.InstantsShownMax {
 		return nil, usage("%d instants: use 1 to %d", count, limits.InstantsShownMax)

@@ -8,9 +8,9 @@ use tokio::time::sleep;
 use super::arguments::name;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{complain, print};
 use adjourn_client::{Client, ClientError};
-use adjourn_json::values::time_of_people;
+use adjourn_json::values::{time_of_people, time_text};
 use adjourn_protocol::{BACKFILL_MAX, Backfill, ErrorCode, ScheduleFill, ScheduleFilled};
 use adjourn_types::{Millis, TopicName};
 
@@ -76,17 +76,22 @@ pub(super) fn run(args: &BackfillArgs) -> Result<(), Failure> {
     }
     let mut filled = Backfill::new(time(false));
     let ended = server.with_client(Session::None, async |client| {
-        while let Some(part) = filled.next() {
+        // The schedule may be another one by now.
+        while let Some(part) = filled.next().filter(|_| !filled.is_too_long()) {
             filled.note(&fill(client, part).await?);
         }
         Ok(())
     });
+    let rest = filled.next().filter(|_| filled.instants > 0).map(|rest| rest.from);
     let Backfill { pushed, kept, refused, .. } = filled;
     // Before an error, too: what was pushed stays.
     print(|out| {
         let times = counted.instants;
         writeln!(out, "times {times}, pushed {pushed}, there already {kept}, refused {refused}")
     })?;
+    if let Some(rest) = rest {
+        complain(format_args!("go on with --from {}: what comes before is done", time_text(rest)));
+    }
     ended?;
     if refused > 0 {
         let text = "the topic's policy, or a limit of the queue, does not allow the refused jobs: run it again when it does, what is there stays";

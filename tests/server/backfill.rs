@@ -1,5 +1,7 @@
 //! What a schedule pushes for a time that has passed, and what it would fire.
 
+use std::num::NonZeroU64;
+
 use adjourn_protocol::{ErrorCode, Request, Response, ScheduleFill, ScheduleFilled, SchedulePreview};
 use adjourn_types::{Key, Millis, ScheduleRules};
 
@@ -94,4 +96,22 @@ fn rules_are_previewed_without_a_schedule() {
     for instants_max in [0, 1001] {
         assert_eq!(refused(&mut client, asked(&rules, instants_max)).code, ErrorCode::Invalid);
     }
+}
+
+#[test]
+fn a_preview_counts_from_the_start_and_ends_as_the_schedule_does() {
+    let (_node, mut client) = still();
+    let rules = ScheduleRules {
+        when: "@every 7h".to_owned(),
+        start: Some(Millis(DAY)),
+        count: NonZeroU64::new(2),
+        ..ScheduleRules::default()
+    };
+    let asked = SchedulePreview { rules: Box::new(rules), from: Some(Millis(DAY + 1)), instants_max: 10 };
+    let shown = match client.ask(Request::SchedulePreview(asked)) {
+        Response::Instants(shown) => shown,
+        other => panic!("{other:?}"),
+    };
+    let instants: Vec<_> = shown.instants.iter().map(|(instant, _)| instant.0).collect();
+    assert_eq!(instants, [DAY + 7 * 60 * MINUTE, DAY + 14 * 60 * MINUTE]);
 }

@@ -184,6 +184,10 @@ impl Engine {
     fn verify_schedules(&self) {
         let to_fire: BTreeSet<_> = self.jobs.iter().filter_map(|(slot, job)| firing_of(job, slot)).collect();
         assert!(self.timers.to_fire().eq(&to_fire), "the schedules whose instant has come");
+        let schedules = self.jobs.iter().filter(|(_, job)| job.schedule().is_some());
+        let with: BTreeSet<_> = schedules.map(|(_, job)| job.topic).collect();
+        let found = self.topics.with_schedules(TopicId(0)).map(|(id, _)| id);
+        assert!(found.eq(with), "the topics with schedules");
         let mut running = BTreeMap::<JobId, u32>::new();
         for schedule in self.jobs.iter().filter_map(|(_, job)| job.runs_for()) {
             *running.entry(schedule).or_default() += 1;

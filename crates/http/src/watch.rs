@@ -190,7 +190,7 @@ impl Collector for Metrics {
         let consumers = topics.map(|topic| ([("topic", topic.topic.as_str())], u64::from(topic.consumers)));
         sheet.gauges(
             "topic_consumers",
-            "Consumers that wait on this node for jobs of the topic",
+            "Long polls and subscriptions that want jobs of the topic",
             None,
             consumers,
         )

@@ -53,13 +53,13 @@ impl Replica {
     pub fn observe(&self, access: Option<&Access>) -> Observation {
         let Self { node, group, leader, .. } = self;
         let sees_all = access.is_some_and(|access| access.has_everywhere(Right::Read));
-        let demand = leader.as_ref().map(|leader| leader.demand());
-        let demand_of = |topic| demand.as_ref().map(|demand| demand.of(topic)).unwrap_or_default();
+        let consumption =
+            |topic| leader.as_ref().map(|leader| leader.consumption().of(topic)).unwrap_or_default();
         Observation {
             cluster: group.cluster_report(node),
             applied: group.applied.0,
             totals: sees_all.then(|| group.state.all_totals()),
-            topics: access.map(|access| group.state.seen_by(access, demand_of)).unwrap_or_default(),
+            topics: access.map(|access| group.state.seen_by(access, consumption)).unwrap_or_default(),
             topics_count: group.state.engine.topic_count() as u64,
             sessions: group.state.engine.session_count(),
             connections: node.connections.count() as u64,

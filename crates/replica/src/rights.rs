@@ -205,8 +205,10 @@ fn scope(right: Right, request: &mut Request) -> Scope<'_> {
         Request::TopicSet(set) => of_settings(right, set),
         // Its jobs are pushed, as if the client did it.
         Request::ScheduleSet(set) => Scope::TopicsBy(vec![(right, &set.topic), (Right::Push, &set.topic)]),
+        // It shows the schedule, and pushes its jobs as if the client did it.
         Request::ScheduleFill(fill) => {
-            Scope::TopicsBy(vec![(right, &fill.topic), (Right::Push, &fill.topic)])
+            let pushes = Some((right, &fill.topic)).filter(|_| !fill.is_dry_run);
+            Scope::TopicsBy(pushes.into_iter().chain([(Right::Read, &fill.topic)]).collect())
         }
         Request::Bulk(Bulk { filter, change: Change::Move { to }, .. }) => match &filter.topic {
             None => Scope::All(vec![(Right::Push, to)]),

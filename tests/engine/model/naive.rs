@@ -166,7 +166,7 @@ impl Model {
             let Some(job) = self.first_due(self.stamp) else { break };
             self.fire(job);
         }
-        self.let_instants_come();
+        self.let_instants_come(self.stamp - before);
         let mut forgotten: Vec<(u64, u64)> = self
             .sessions
             .iter()

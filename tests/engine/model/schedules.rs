@@ -15,9 +15,6 @@ use super::naive::{Job, Model, State, Time, topic_id};
 use super::steps::{Action, BODY, Fire, KEYS, Known, KnownSchedule, TOPICS};
 use crate::kept_bodies::reference;
 
-/// Most schedules whose instant comes with one entry.
-const INSTANTS_PER_ENTRY_MAX: usize = 128;
-
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Schedule {
     pub(crate) id: u64,
@@ -321,8 +318,8 @@ impl Model {
     }
 
     /// The instants of some schedules have come.
-    pub(super) fn let_instants_come(&mut self) {
-        for _ in 0..INSTANTS_PER_ENTRY_MAX {
+    pub(super) fn let_instants_come(&mut self, elapsed_ms: u64) {
+        for _ in 0..elapsed_ms.saturating_mul(32).clamp(128, 4096) {
             let Some(id) = self.first_schedule(self.stamp) else { break };
             self.schedule_mut(id).expect("it lives").has_come = true;
             self.hold_if_blocked(id);

@@ -131,7 +131,7 @@ fn of_groups_or_schedules(opcode: RequestOpcode, topic: TopicName) -> Request {
             name: "nightly".to_owned(),
             from: Millis(0),
             to: Millis(0),
-            is_dry_run: true,
+            is_dry_run: false,
         }),
         Of::SchedulePreview => Request::SchedulePreview(SchedulePreview {
             rules: Box::new(ScheduleRules { when: "@daily".to_owned(), ..ScheduleRules::default() }),
@@ -151,11 +151,6 @@ fn of_groups_or_schedules(opcode: RequestOpcode, topic: TopicName) -> Request {
         Of::ScheduleRun => Request::ScheduleRun { topic, name: "nightly".to_owned() },
         other => unreachable!("{other:?} is about neither groups nor schedules"),
     }
-}
-
-/// What needs the right to push, too.
-fn pushes(opcode: RequestOpcode) -> bool {
-    matches!(opcode, RequestOpcode::ScheduleSet | RequestOpcode::ScheduleFill)
 }
 
 /// What is of no topic: a right to any topic is enough, or to the server.
@@ -237,7 +232,9 @@ fn each_request_needs_the_right_that_the_table_names() {
             let grant = match right {
                 Right::Admin => "admin".to_owned(),
                 // It also needs the right to push.
-                Right::Manage if pushes(opcode) => "push,manage:mine".to_owned(),
+                Right::Manage if opcode == RequestOpcode::ScheduleSet => "push,manage:mine".to_owned(),
+                // It also needs the right to read.
+                Right::Push if opcode == RequestOpcode::ScheduleFill => "push,read:mine".to_owned(),
                 right => format!("{}:mine", right.name()),
             };
             let mut denied = |name| {
@@ -256,12 +253,29 @@ fn each_request_needs_the_right_that_the_table_names() {
 }
 
 #[test]
-fn whoever_sets_or_fills_a_schedule_may_push_to_its_topic() {
+fn whoever_sets_a_schedule_may_push_to_its_topic() {
     let mut queue = Queue::new();
     let client = queue.client(&["manage:mine"]);
-    for opcode in RequestOpcode::ALL.iter().copied().filter(|opcode| pushes(*opcode)) {
-        let request = example(opcode, "mine", Vec::new());
-        assert_eq!(queue.refusal(client, request), Some(ErrorCode::Forbidden));
+    let set = example(RequestOpcode::ScheduleSet, "mine", Vec::new());
+    assert_eq!(queue.refusal(client, set), Some(ErrorCode::Forbidden));
+}
+
+#[test]
+fn whoever_counts_what_a_backfill_would_push_may_read_its_topic_and_need_not_push() {
+    let mut queue = Queue::new();
+    let count = |is_dry_run| {
+        let Request::ScheduleFill(fill) = example(RequestOpcode::ScheduleFill, "mine", Vec::new()) else {
+            unreachable!()
+        };
+        Request::ScheduleFill(ScheduleFill { is_dry_run, ..fill })
+    };
+    for (grant, counts, fills) in
+        [("read:mine", true, false), ("push:mine", false, false), ("push,read:mine", true, true)]
+    {
+        let client = queue.client(&[grant]);
+        let may = [true, false]
+            .map(|is_dry_run| queue.refusal(client, count(is_dry_run)) != Some(ErrorCode::Forbidden));
+        assert_eq!(may, [counts, fills], "{grant}");
     }
 }
 
@@ -272,20 +286,24 @@ fn a_list_of_all_schedules_has_those_of_the_topics_that_the_token_may_read() {
     for name in ["mine", "others", "ours"] {
         queue.ask(owner, example(RequestOpcode::ScheduleSet, name, Vec::new()));
     }
-    let mut seen = |grant: &str| {
+    let mut seen = |grant: &str, schedules_max| {
         let client = queue.client(&[grant]);
         let conditions = ScheduleConditions::default();
-        let list = ScheduleList { topic: None, conditions, schedules_max: 10, cursor: Bytes::new() };
+        let list = ScheduleList { topic: None, conditions, schedules_max, cursor: Bytes::new() };
         match queue.ask(client, Request::ScheduleList(list)) {
             Some(Response::Schedules(page)) => {
-                page.schedules.into_iter().map(|one| one.topic.to_string()).collect::<Vec<_>>()
+                let topics: Vec<_> = page.schedules.into_iter().map(|one| one.topic.to_string()).collect();
+                (topics, page.cursor.is_empty())
             }
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(seen("read"), ["mine", "others", "ours"]);
-    assert_eq!(seen("read:ours"), ["ours"]);
-    assert_eq!(seen("read:nothing"), [""; 0]);
+    let topics = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(seen("read", 10), (topics(&["mine", "others", "ours"]), true));
+    assert_eq!(seen("read", 1), (topics(&["mine"]), false));
+    assert_eq!(seen("read:ours", 10), (topics(&["ours"]), true));
+    assert_eq!(seen("read:mine", 1), (topics(&["mine"]), true), "a cursor would tell of hidden ones");
+    assert_eq!(seen("read:nothing", 1), (topics(&[]), true));
 }
 
 #[test]

@@ -156,7 +156,7 @@ type Totals struct {
 type TopicCount struct {
 	// Marks: what is so.
 	Marks uint8
-	// Consumers: long polls and subscriptions that want its jobs, on any member that the leader serves.
+	// Consumers: long polls and subscriptions that want its jobs at this moment.
 	Consumers uint32
 	// LateMs: how late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was
 	// delivered.
@@ -841,7 +841,7 @@ func (*BackupEnd) Opcode() Opcode { return OpBackupEnd }
 // SchedulePreview is the request SCHEDULE_PREVIEW. Says when a schedule with these rules would fire, without setting
 // it.
 type SchedulePreview struct {
-	// ScheduleRules: when it fires. Without an origin, `@every` counts from *from_ms*.
+	// ScheduleRules: when it fires. Without an origin, `@every` counts from *start_ms*, or else from *from_ms*.
 	ScheduleRules
 	// FromMs: only instants after this time; 0 for now.
 	FromMs uint64
@@ -1044,7 +1044,7 @@ type ScheduleFill struct {
 	ToMs uint64
 	// DryRun: 1: it pushes nothing, and counts the instants.
 	DryRun uint8
-	// Topic: the topic of its jobs. The token needs the right to push there, too.
+	// Topic: the topic of its jobs. The token needs the right to read there, too; for a dry run that right alone.
 	Topic string
 	// Name: its name.
 	Name string

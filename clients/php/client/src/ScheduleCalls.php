@@ -123,8 +123,8 @@ trait ScheduleCalls
     }
 
     /**
-     * When a schedule with these rules would fire: the next instants, and what the clocks of its zone show then. No schedule is set. Without an origin,
-     * `@every` counts from `$from`, or from now.
+     * When a schedule with these rules would fire: the next instants, and what the clocks of its zone show then. No schedule is set. Without an origin
+     * and a start, `@every` counts from `$from`, or from now.
      *
      * @param ScheduleRules|string $rules as in `setSchedule`
      * @param \DateTimeInterface|null $from only instants after this time; null: after now

@@ -555,8 +555,8 @@ class Queue:
         """When a schedule with these rules would fire: the next instants after now, or after `after`, at most so many. No schedule is set.
 
         `rules` and the options are those of `schedule_set`. Each instant has `local`, what the clocks of its zone show, such as
-        `2027-03-28 03:00:00 +02:00 CEST`; `zone_data` says which zone data the server used. Without an origin, `@every` counts from
-        `after`, or from now.
+        `2027-03-28 03:00:00 +02:00 CEST`; `zone_data` says which zone data the server used. Without an origin and a start, `@every`
+        counts from `after`, or from now.
         """
         return await self._ask(schedule_preview(rules, after, instants_max, options), rs.Instants)
 

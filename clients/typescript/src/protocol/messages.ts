@@ -385,7 +385,7 @@ export interface TotalsValue {
 export interface TopicCountValue {
   /** What is so: 1 paused. */
   readonly marks: number;
-  /** Long polls and subscriptions that want its jobs, on any member that the leader serves. */
+  /** Long polls and subscriptions that want its jobs at this moment. */
   readonly consumers: number;
   /**
    * How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
@@ -1178,7 +1178,7 @@ export interface ScheduleFillFields {
   readonly toMs: bigint;
   /** 1: it pushes nothing, and counts the instants. */
   readonly dryRun: number;
-  /** The topic of its jobs. The token needs the right to push there, too. */
+  /** The topic of its jobs. The token needs the right to read there, too; for a dry run that right alone. */
   readonly topic: string;
   /** Its name. */
   readonly name: string;

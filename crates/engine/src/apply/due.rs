@@ -10,21 +10,29 @@ use crate::jobs::Slot;
 use crate::store::JobStore;
 use crate::timers::moved::Moved;
 use crate::topics::policy::Verdict;
+use adjourn_types::limits::DUE_PER_ENTRY_MAX;
 use adjourn_types::{BuryReason, JobEnd, JobState, TopicId};
 
-/// Most schedules whose instant comes with one entry. Very many of one instant leave room for the jobs that are due behind it.
-const INSTANTS_PER_ENTRY_MAX: usize = 128;
+const INSTANTS_PER_MS: u64 = 32;
+const INSTANTS_PER_ENTRY_MIN: u64 = 128;
+
+/// Most schedules whose instant comes with an entry that was made this long after the one before. Very many of one instant leave
+/// room for the jobs that are due behind it; where entries are far apart, because the disk is slow, each takes more.
+fn instants_per_entry(elapsed_ms: u64) -> u64 {
+    elapsed_ms.saturating_mul(INSTANTS_PER_MS).clamp(INSTANTS_PER_ENTRY_MIN, DUE_PER_ENTRY_MAX as u64)
+}
 
 impl<S: JobStore> Applier<'_, S> {
-    /// Fires the timers that are due, up to the limits of one entry: those of jobs, then those of schedules.
-    pub(super) fn move_due(&mut self) -> Result<(), S::Error> {
+    /// Fires the timers that are due, up to the limits of one entry: those of jobs, then those of schedules. The entry before was made
+    /// this long ago.
+    pub(super) fn move_due(&mut self, elapsed_ms: u64) -> Result<(), S::Error> {
         let mut moved = Moved::default();
         while !moved.is_enough() {
             let Some(slot) = self.engine.first_due(self.store)? else { break };
             moved.add(&self.engine.jobs[slot]);
             self.fire(slot);
         }
-        for _ in 0..INSTANTS_PER_ENTRY_MAX {
+        for _ in 0..instants_per_entry(elapsed_ms) {
             let Some(slot) = self.engine.timers.first_instant(self.engine.clock) else { break };
             self.engine.change(slot, |job| job.set_instant_has_come(true));
         }

@@ -44,9 +44,10 @@ impl<'a, S: JobStore> Applier<'a, S> {
 
     /// See [`Engine::apply`].
     pub(super) fn apply(mut self, entry: &Entry<'_>) -> Result<Applied, S::Error> {
+        let before = self.engine.stamp();
         let stamp = self.engine.advance(entry.stamp);
         self.engine.turn_back();
-        self.move_due()?;
+        self.move_due(stamp.since(before))?;
         self.engine.forget_old();
         self.applied.outcomes.reserve_exact(entry.commands.len());
         for command in &entry.commands {

@@ -23,7 +23,7 @@ impl Engine {
 
     /// The schedules of a topic with ids after this one, in the order in which they were made; then those of later topics.
     pub fn schedules_after(&self, topic: TopicId, after: JobId) -> impl Iterator<Item = ScheduleView> {
-        let schedules = self.topics.from(topic).flat_map(move |(id, found)| {
+        let schedules = self.topics.with_schedules(topic).flat_map(move |(id, found)| {
             let first = if id == topic { Bound::Excluded(after) } else { Bound::Unbounded };
             found.schedules.range((first, Bound::Unbounded))
         });

@@ -1,4 +1,4 @@
-//! The timers of all jobs: one wheel for each timeline, and one order over both. Also the jobs that go back to waiting if
+//! The timers of all jobs: a wheel for each timeline, and one order over both. Also the jobs that go back to waiting if
 //! the wall clock is set back. The timers of schedules have a wheel of their own, so that very many of one instant do not delay
 //! the jobs that are due behind them; and there are the schedules that are to be fired.
 //!

@@ -34,7 +34,7 @@ const NONE: u32 = u32::MAX;
 /// A timer as it is ordered: time, id, slot.
 pub(crate) type Timer = (u64, u64, u32);
 
-/// The timers of both wheels, by slot: a slot has at most one.
+/// The timers of all wheels, by slot: a slot has at most one.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes(Paged<Node>);
 

@@ -48,6 +48,8 @@ pub struct TopicTotals {
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     known: BTreeMap<TopicId, Topic>,
+    /// The topics that have schedules.
+    with_schedules: BTreeSet<TopicId>,
     /// The number that the next new topic gets.
     pub(super) next: u32,
     /// The idle topics, by the stamp since which they are idle. Updated at the end of each entry.
@@ -285,7 +287,10 @@ impl Topics {
                 self.note_leases(job.topic);
             }
             JobState::Finished => topic.remembered += 1,
-            JobState::Scheduled => _ = topic.schedules.insert(job.id, slot),
+            JobState::Scheduled => {
+                topic.schedules.insert(job.id, slot);
+                self.with_schedules.insert(job.topic);
+            }
             JobState::Buried => topic.buried.insert(buried_rank_of(job, slot)),
         }
         self.note_regrouped(job.topic, regrouped);
@@ -311,7 +316,13 @@ impl Topics {
                 self.note_leases(job.topic);
             }
             JobState::Finished => self.touch(job.topic).remembered -= 1,
-            JobState::Scheduled => _ = self.touch(job.topic).schedules.remove(&job.id),
+            JobState::Scheduled => {
+                let topic = self.touch(job.topic);
+                topic.schedules.remove(&job.id);
+                if topic.schedules.is_empty() {
+                    self.with_schedules.remove(&job.topic);
+                }
+            }
             JobState::Buried => topic.buried.remove(&buried_rank_of(job, slot)),
         }
         self.note_regrouped(job.topic, regrouped);
@@ -360,9 +371,9 @@ impl Topics {
         self.known.iter().map(|(id, topic)| topic.view(*id))
     }
 
-    /// The topics with this id and higher ones.
-    pub(super) fn from(&self, first: TopicId) -> impl Iterator<Item = (TopicId, &Topic)> {
-        self.known.range(first..).map(|(id, topic)| (*id, topic))
+    /// The topics with this id and higher ones that have schedules.
+    pub(super) fn with_schedules(&self, first: TopicId) -> impl Iterator<Item = (TopicId, &Topic)> {
+        self.with_schedules.range(first..).filter_map(|id| Some((*id, self.known.get(id)?)))
     }
 
     pub(super) fn views_after(&self, name: Option<&str>) -> impl Iterator<Item = TopicView<'_>> {

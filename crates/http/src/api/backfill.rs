@@ -115,7 +115,8 @@ pub(super) async fn fill(caller: &Caller, time: ScheduleFill) -> Result<Backfill
         return Ok(counted);
     }
     let mut filled = Backfill::new(time);
-    while let Some(part) = filled.next() {
+    // The schedule may be another one by now.
+    while let Some(part) = filled.next().filter(|_| !filled.is_too_long()) {
         caller.wait_for_turn().await;
         match caller.ask(Asked::ScheduleFill(part.clone())).await {
             Ok(part) => filled.note(&part),

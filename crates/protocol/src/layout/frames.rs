@@ -424,7 +424,7 @@ impl Advance {
 
 /// Says when a schedule with these rules would fire, without setting it.
 pub(crate) struct SchedulePreview<P> {
-    /// When it fires. Without an origin, `@every` counts from *from_ms*.
+    /// When it fires. Without an origin, `@every` counts from *start_ms*, or else from *from_ms*.
     pub(crate) rules: records::ScheduleRules<P>,
     /// Only instants after this time; 0 for now.
     pub(crate) from_ms: u64,
@@ -617,7 +617,7 @@ pub(crate) struct ScheduleFill<P> {
     pub(crate) to_ms: u64,
     /// 1: it pushes nothing, and counts the instants.
     pub(crate) dry_run: u8,
-    /// The topic of its jobs. The token needs the right to push there, too.
+    /// The topic of its jobs. The token needs the right to read there, too; for a dry run that right alone.
     pub(crate) topic: P,
     /// Its name.
     pub(crate) name: P,

@@ -442,7 +442,7 @@ impl Totals {
 pub(crate) struct TopicCount<P> {
     /// What is so.
     pub(crate) marks: u8,
-    /// Long polls and subscriptions that want its jobs, on any member that the leader serves.
+    /// Long polls and subscriptions that want its jobs at this moment.
     pub(crate) consumers: u32,
     /// How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
     pub(crate) late_ms: u64,

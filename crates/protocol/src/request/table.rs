@@ -255,5 +255,5 @@ requests! {
         name: String,
     }
     /// Pushes jobs for instants of a schedule in a time that has passed, a part at a time: due at once, unless the topic has a job with the key of the instant.
-    ScheduleFill = 0x7f, "SCHEDULE_FILL" -> ScheduleFilled, Read, Unsafe, [Manage], [Invalid, Busy, NotFound, DiskFull, Unreadable] (fill: ScheduleFill)
+    ScheduleFill = 0x7f, "SCHEDULE_FILL" -> ScheduleFilled, Read, Unsafe, [Push], [Invalid, Busy, NotFound, DiskFull, Unreadable] (fill: ScheduleFill)
 }

@@ -222,14 +222,14 @@ impl State {
         wanted.collect()
     }
 
-    /// The first topics that an observer may see. `demand` says for each how many consumers want its jobs and how late these were.
+    /// The first topics that an observer may see. `consumption` says for each how many consumers want its jobs and how late these were.
     pub(crate) fn seen_by(
         &self,
         access: &Access,
-        demand: impl Fn(TopicId) -> (u32, u64),
+        consumption: impl Fn(TopicId) -> (u32, u64),
     ) -> Vec<TopicReport> {
         let seen = self.engine.topics().filter(|topic| access.has(Right::Read, topic.name.as_str()));
-        seen.take(OBSERVED_TOPICS_MAX).map(|topic| self.topic_report(&topic, demand(topic.id))).collect()
+        seen.take(OBSERVED_TOPICS_MAX).map(|topic| self.topic_report(&topic, consumption(topic.id))).collect()
     }
 
     pub(crate) fn all_totals(&self) -> Totals {

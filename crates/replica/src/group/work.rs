@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::selects::{is_in_any, select_job};
 use adjourn_engine::{Command, NewJob, Place};
-use adjourn_protocol::{Edit, JobRef, Request, ScheduleConditions, ScheduleList};
+use adjourn_protocol::{Edit, JobRef, Request, ScheduleConditions};
 
 /// The work of reading one block from a chunk, in addition to its size.
 const BLOCK_WORK: u64 = 64;
@@ -31,6 +31,9 @@ impl Work {
 const WHY_WORK: u64 = 16;
 /// The work of a part of a backfill, or a bit less.
 const FILL_WORK: u64 = 256;
+/// The work of reading rules, of saying which zone is meant by a wrong name, or of looking for an instant that never comes. Each
+/// instant that is shown is one unit more.
+pub(crate) const PREVIEW_WORK: u64 = 1024;
 /// How many instants of a schedule that are computed one by one are a unit of work.
 pub(crate) const INSTANTS_PER_UNIT: u64 = 16;
 
@@ -63,19 +66,14 @@ impl State {
             }
             Request::ScheduleSet(set) => 1 + set.template.body.len() as u64 / UNIT_BYTES,
             Request::ScheduleList(list) if list.conditions == ScheduleConditions::default() => {
-                1 + u64::from(list.schedules_max) + self.topics_listed(list)
+                1 + u64::from(list.schedules_max)
             }
             // It may look at many before it finds one.
-            Request::ScheduleList(list) => 1 + SCHEDULES_LOOKED_AT_MAX + self.topics_listed(list),
-            Request::SchedulePreview(asked) => 1 + u64::from(asked.instants_max) / INSTANTS_PER_UNIT,
+            Request::ScheduleList(_) => 1 + SCHEDULES_LOOKED_AT_MAX,
+            Request::SchedulePreview(asked) => PREVIEW_WORK + u64::from(asked.instants_max),
             Request::ScheduleFill(_) => 1 + FILL_WORK,
             _ => 1,
         }
-    }
-
-    /// The work of passing topics without schedules.
-    fn topics_listed(&self, list: &ScheduleList) -> u64 {
-        if list.topic.is_none() { topics_passed(self.engine.topic_count()) } else { 0 }
     }
 
     /// How many topics are searched for a job, if it is named without its topic.
@@ -101,12 +99,6 @@ impl State {
         }
         (jobs.len(), work)
     }
-}
-
-/// The work of passing this many topics without looking at one.
-pub(crate) fn topics_passed(topics: usize) -> u64 {
-    const TOPICS_PER_UNIT: u64 = 16;
-    topics as u64 / TOPICS_PER_UNIT
 }
 
 /// The work of reading this many blocks and bytes.

@@ -1,10 +1,12 @@
 //! Jobs for instants of a schedule that have passed; and those that lie ahead, to be shown.
 
+use std::num::NonZeroU64;
+
 use super::Leader;
 use super::proposals::Reply;
 use super::schedules::{Template, find, template, unreadable_rules};
 use crate::group::Group;
-use crate::group::work::INSTANTS_PER_UNIT;
+use crate::group::work::{INSTANTS_PER_UNIT, PREVIEW_WORK, UNIT_BYTES};
 use crate::node::Node;
 use crate::node::connections::Asker;
 use adjourn_calendar::Calendar;
@@ -45,6 +47,8 @@ impl Leader {
             Err(error) => return Ok(Some(Response::Error(error))),
         };
         let template = template(group, &view)?;
+        let record_bytes = template.attributes.as_bytes().len() + template.stored.body.len();
+        group.work.count(record_bytes as u64 / UNIT_BYTES);
         let Some(rules) = &template.rules else { return Ok(Some(Response::Error(unreadable_rules()))) };
         if rules.key.is_some() {
             let text =
@@ -123,14 +127,17 @@ pub(super) fn filled(outcomes: &[PushOutcome], next: Option<Millis>) -> Schedule
 
 /// When a schedule with these rules would fire, by the zone data of this member.
 pub(super) fn preview(node: &Node, group: &mut Group, asked: &SchedulePreview) -> Response {
+    group.work.count(PREVIEW_WORK);
     let from = asked.from.unwrap_or_else(|| group.state.clock.wall());
-    let calendar = match Calendar::of_rules(&asked.rules, from, &node.config.zones) {
+    let origin = asked.rules.start.unwrap_or(from);
+    let calendar = match Calendar::of_rules(&asked.rules, origin, &node.config.zones) {
         Ok(calendar) => calendar,
         Err(error) => return Response::Error(unknown(&error)),
     };
-    let instants = calendar.preview(from, asked.instants_max as usize);
+    let count = asked.rules.count.map_or(u64::MAX, NonZeroU64::get).min(asked.instants_max.into());
+    let instants = calendar.preview(from, usize::try_from(count).unwrap_or(usize::MAX));
     let instants: Vec<_> = instants.map(|firing| (firing.at, firing.local)).collect();
-    group.work.count(instants.len() as u64 / INSTANTS_PER_UNIT);
+    group.work.count(instants.len() as u64);
     Response::Instants(ScheduleInstants { zone_data: node.config.zones.to_string(), instants })
 }
 

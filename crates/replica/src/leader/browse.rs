@@ -6,10 +6,9 @@
 use std::collections::VecDeque;
 
 use super::bulk::{Found, ToChange, found_next, propose};
-use super::demand::{Demand, Lateness};
+use super::consumption::Consumption;
 use super::proposals::Proposals;
 use super::topic_pass::{TopicPasses, place_in_turn};
-use super::waiters::Waiters;
 use crate::group::Group;
 use crate::group::state::State;
 use crate::io::ConnectionId;
@@ -348,11 +347,9 @@ impl Passes {
         node: &mut Node,
         group: &mut Group,
         proposals: &mut Proposals,
-        (waiters, lateness): (&Waiters, &Lateness),
+        consumption: Consumption<'_>,
     ) {
-        if self.topics.are_any() {
-            self.go_on_with_topics(node, group, &Demand::new(waiters, lateness));
-        }
+        self.go_on_with_topics(node, group, consumption);
         let mut budget = LOOKS_PER_TURN;
         while budget > 0
             && let Some(mut pass) = self.queue.pop_front()

@@ -4,7 +4,7 @@
 //! what is skipped and what comes next, and proposes all of that as one command. A schedule is decided about again when its
 //! command is applied, whatever came of it: so what was decided from an old state is decided anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroU64};
 
 use super::Leader;
@@ -26,8 +26,11 @@ use adjourn_types::{JobId, Key, Overlap, SCHEDULE_MISSED_DEFAULT, ScheduleRules,
 const FIRED_PER_TURN_MAX: usize = 32;
 /// A turn decides about no more schedules after this much work.
 const FIRING_WORK: u64 = 256;
-/// Most of them whose commands are not applied.
-const IN_FLIGHT_MAX: usize = 128;
+/// Most of them whose commands are not applied: so many for each millisecond that a command takes, within these limits. More would make
+/// entries longer, and fewer would let a slow disk, or a distant member, keep them waiting.
+const IN_FLIGHT_PER_MS: usize = 16;
+const IN_FLIGHT_LEAST: usize = 128;
+const IN_FLIGHT_MOST: usize = 4096;
 /// The jobs that one command pushes take at most about this many bytes, if they are more than one.
 const FIRED_BYTES_MAX: usize = 256 << 10;
 /// What a job takes in a command beside its record, in bytes; more than that.
@@ -38,8 +41,10 @@ const LOOK_AGAIN_US: u64 = 60_000_000;
 /// The schedules that are being fired.
 #[derive(Debug, Default)]
 pub(crate) struct Firings {
-    /// Those whose commands are not applied.
-    in_flight: BTreeSet<JobId>,
+    /// Those whose commands are not applied, and when these were proposed, on the monotonic clock.
+    in_flight: BTreeMap<JobId, u64>,
+    /// How long the last command took until it was applied, in microseconds.
+    took_us: u64,
     /// Those whose rules this member could not read.
     unreadable: BTreeSet<JobId>,
     /// When it looks at them again, on the monotonic clock.
@@ -68,8 +73,17 @@ impl Firings {
     }
 
     /// A command was applied, or is lost: the schedule is decided about again.
-    pub(super) fn done(&mut self, schedule: JobId) {
-        self.in_flight.remove(&schedule);
+    pub(super) fn done(&mut self, schedule: JobId, now_us: u64) {
+        if let Some(since_us) = self.in_flight.remove(&schedule) {
+            self.took_us = now_us.saturating_sub(since_us);
+        }
+    }
+
+    /// True if no more commands can be proposed before some are applied.
+    fn are_enough(&self) -> bool {
+        let took_ms = usize::try_from(self.took_us / 1000).unwrap_or(usize::MAX);
+        let most = took_ms.saturating_mul(IN_FLIGHT_PER_MS).clamp(IN_FLIGHT_LEAST, IN_FLIGHT_MOST);
+        self.in_flight.len() >= most
     }
 }
 
@@ -81,16 +95,15 @@ impl Leader {
 
     /// True if a command can be proposed for a schedule.
     fn fires(&self, node: &Node) -> bool {
-        let is_full = self.firings.in_flight.len() >= IN_FLIGHT_MAX;
-        node.stop == Stop::No && !is_full && self.no_room_for_jobs(node).is_none()
+        node.stop == Stop::No && !self.firings.are_enough() && self.no_room_for_jobs(node).is_none()
     }
 
     /// The schedules whose instant has come and about which nothing is proposed.
     fn to_fire(&self, node: &Node, group: &Group) -> impl Iterator<Item = JobId> {
-        let Firings { in_flight, unreadable, look_again_us } = &self.firings;
+        let Firings { in_flight, unreadable, look_again_us, .. } = &self.firings;
         let looks_again = node.now_us >= *look_again_us;
         let waits = move |schedule: &JobId| {
-            in_flight.contains(schedule) || (!looks_again && unreadable.contains(schedule))
+            in_flight.contains_key(schedule) || (!looks_again && unreadable.contains(schedule))
         };
         group.state.engine.schedules_to_fire().filter(move |schedule| !waits(schedule))
     }
@@ -135,7 +148,7 @@ impl Leader {
         decision: &Decision,
     ) {
         let (Some(instant), Some(rules)) = (view.next, &template.rules) else { return };
-        self.firings.in_flight.insert(view.id);
+        self.firings.in_flight.insert(view.id, node.now_us);
         let keys: Vec<_> =
             decision.fire.iter().map(|instant| rules.key_of(&template.name, *instant)).collect();
         let jobs = decision.fire.iter().zip(&keys).map(|(instant, key)| {

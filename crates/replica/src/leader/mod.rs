@@ -10,7 +10,7 @@ mod browse;
 mod bulk;
 mod changes;
 mod connection_list;
-mod demand;
+mod consumption;
 mod edit;
 mod firing;
 mod groups;
@@ -33,7 +33,7 @@ use crate::io::{ConnectionId, Notice};
 use crate::leader::advance::Advances;
 use crate::leader::browse::Passes;
 use crate::leader::changes::Changes;
-use crate::leader::demand::{Demand, Lateness};
+use crate::leader::consumption::{Consumption, Lateness};
 use crate::leader::firing::Firings;
 use crate::leader::proposals::{Proposals, Reply};
 use crate::leader::reads::PendingReads;
@@ -218,7 +218,7 @@ impl Leader {
                     self.waiters.line_up(waiter);
                     self.propose_held(node, group, claim.session);
                 }
-                Reply::Fired(schedule) => self.firings.done(schedule),
+                Reply::Fired(schedule) => self.firings.done(schedule, node.now_us),
                 Reply::Lapse(session) => _ = self.lapsing.remove(&session),
                 Reply::Nobody => {}
             }
@@ -226,8 +226,8 @@ impl Leader {
     }
 
     /// What consumers get of each topic.
-    pub(super) fn demand(&self) -> Demand<'_> {
-        Demand::new(&self.waiters, &self.lateness)
+    pub(super) fn consumption(&self) -> Consumption<'_> {
+        Consumption { waiters: &self.waiters, lateness: &self.lateness }
     }
 
     pub(super) fn has_more_to_do(&self, node: &Node, group: &Group) -> bool {

@@ -126,7 +126,7 @@ impl Leader {
                 }
                 outcome => node.connections.send(asker, response(outcome)),
             },
-            Reply::Fired(schedule) => self.firings.done(schedule),
+            Reply::Fired(schedule) => self.firings.done(schedule, node.now_us),
             Reply::Lapse(session) => self.session_ended(node, group, session),
             Reply::Nobody => {}
         }

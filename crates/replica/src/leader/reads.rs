@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use super::Leader;
-use super::demand::Demand;
+use super::consumption::Consumption;
 use crate::group::Group;
 use crate::group::state::no_job;
 use crate::group::work::UNIT_BYTES;
@@ -121,6 +121,7 @@ impl PendingReads {
 impl Leader {
     /// Answers reads whose state is new enough, up to the work of a turn.
     pub(crate) fn answer_reads(&mut self, node: &mut Node, group: &mut Group) {
+        self.lateness.advance(node.now_us);
         if group.raft.is_alone() {
             // No other node can lead: the applied state is the newest.
             self.reads.confirm_all();
@@ -144,8 +145,8 @@ impl Leader {
                 self.answer_read(node, group, asker, &request);
             }
         }
-        self.lateness.advance(node.now_us);
-        self.passes.go_on(node, group, &mut self.proposals, (&self.waiters, &self.lateness));
+        let consumption = Consumption { waiters: &self.waiters, lateness: &self.lateness };
+        self.passes.go_on(node, group, &mut self.proposals, consumption);
     }
 
     /// True if the first ready read sees the jobs that were due when it arrived. Otherwise the next entry, which follows at
@@ -212,9 +213,8 @@ impl Leader {
                 self.waiters.connection_list(node, group, ConnectionId(*after), *connections_max),
             ),
             Request::Topics | Request::Stats => {
-                self.lateness.advance(node.now_us);
-                let demand = Demand::new(&self.waiters, &self.lateness);
-                self.passes.report_topics(node, group, asker, request.clone(), &demand);
+                let consumption = Consumption { waiters: &self.waiters, lateness: &self.lateness };
+                self.passes.report_topics(node, group, asker, request.clone(), consumption);
                 return Ok(());
             }
             Request::ScheduleSet(_)

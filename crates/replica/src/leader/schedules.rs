@@ -9,7 +9,7 @@ use super::Leader;
 use super::backfill::preview;
 use super::proposals::Reply;
 use crate::group::Group;
-use crate::group::work::{SCHEDULES_LOOKED_AT_MAX, UNIT_BYTES, topics_passed};
+use crate::group::work::{SCHEDULES_LOOKED_AT_MAX, UNIT_BYTES};
 use crate::node::Node;
 use crate::node::connections::Asker;
 use adjourn_calendar::{Calendar, ZoneData};
@@ -27,6 +27,8 @@ use adjourn_types::{
 
 /// A page of a list ends when this many bytes of records were read for it.
 const LIST_READ_BYTES: usize = 1 << 20;
+/// Most topics that the client may not see and that are passed for a page.
+const HIDDEN_TOPICS_MAX: u32 = 4096;
 /// At most this many bytes of a page are a schedule's, without its template.
 const LISTED_BYTES: usize = 4 << 10;
 
@@ -322,23 +324,25 @@ fn schedules(
         Err(error) => return Ok(Response::Error(error)),
     };
     let conditions = &list.conditions;
-    let mut read_bytes = 0;
-    for looked in 0_u64.. {
+    let (mut looked, mut hidden, mut read_bytes) = (0, 0, 0);
+    loop {
         let next = group.state.engine.schedules_after(after.0, after.1).next();
         let Some(view) = next.filter(|view| list.topic.is_none() || view.topic == after.0) else { break };
-        if page.schedules.len() >= list.schedules_max as usize
-            || looked >= SCHEDULES_LOOKED_AT_MAX
-            || read_bytes >= LIST_READ_BYTES
-        {
+        group.work.count(1);
+        // A topic that the client may not see is passed. The cursor tells nothing of it, unless there are very many.
+        let is_hidden = !group.state.may(node, asker.connection, Right::Read, view.topic);
+        if is_hidden && hidden < HIDDEN_TOPICS_MAX {
+            hidden += 1;
+            after = (view.topic, JobId(u64::MAX));
+            continue;
+        }
+        let is_full = page.schedules.len() >= list.schedules_max as usize;
+        if is_hidden || is_full || looked >= SCHEDULES_LOOKED_AT_MAX || read_bytes >= LIST_READ_BYTES {
             let topic = list.topic.is_none().then_some(after.0);
             page.cursor = SchedulePosition { topic, schedule: after.1 }.to_cursor();
             break;
         }
-        group.work.count(1);
-        if !group.state.may(node, asker.connection, Right::Read, view.topic) {
-            after = (view.topic, JobId(u64::MAX));
-            continue;
-        }
+        looked += 1;
         after = (view.topic, view.id);
         let is_paused = view.paused.is_some();
         let is_soon = conditions.next_before.is_none_or(|before| view.next.is_some_and(|next| next < before));
@@ -361,19 +365,15 @@ fn schedules(
 }
 
 /// After which schedule of which topic a page begins; `None` if there is no such topic.
-fn begin(group: &mut Group, list: &ScheduleList) -> Result<Option<(TopicId, JobId)>, ErrorReply> {
+fn begin(group: &Group, list: &ScheduleList) -> Result<Option<(TopicId, JobId)>, ErrorReply> {
     let place = if list.cursor.is_empty() { None } else { SchedulePosition::from_cursor(&list.cursor) };
-    let is_cursor =
-        place.map_or(list.cursor.is_empty(), |place| place.topic.is_none() == list.topic.is_some());
-    if !is_cursor {
+    if place.map_or(!list.cursor.is_empty(), |place| place.topic.is_none() != list.topic.is_some()) {
         let text = "this is no cursor of such a list of schedules: send the one of the page before, or none to begin";
         return Err(ErrorReply::new(ErrorCode::Invalid, text));
     }
-    let topic = if let Some(name) = &list.topic {
-        group.state.engine.topic_id(name.as_str())
-    } else {
-        group.work.count(topics_passed(group.state.engine.topic_count()));
-        Some(place.and_then(|place| place.topic).unwrap_or(TopicId(0)))
+    let topic = match &list.topic {
+        Some(name) => group.state.engine.topic_id(name.as_str()),
+        None => Some(place.and_then(|place| place.topic).unwrap_or(TopicId(0))),
     };
     Ok(topic.map(|topic| (topic, place.map_or(JobId(0), |place| place.schedule))))
 }

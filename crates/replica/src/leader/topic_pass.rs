@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::browse::Passes;
-use super::demand::Demand;
+use super::consumption::Consumption;
 use crate::group::Group;
 use crate::group::state::add;
 use crate::io::ConnectionId;
@@ -32,7 +32,7 @@ struct TopicPass {
 
 impl TopicPass {
     /// Looks at the next topics. Returns true if there are no more.
-    fn look(&mut self, node: &Node, group: &mut Group, demand: &Demand<'_>) -> bool {
+    fn look(&mut self, node: &Node, group: &mut Group, consumption: Consumption<'_>) -> bool {
         let access = node
             .connections
             .access(self.asker.connection)
@@ -42,7 +42,7 @@ impl TopicPass {
         for topic in group.state.engine.topics_after(after).take(TOPICS_PER_STEP) {
             (looks, last) = (looks + 1, Some(topic.name));
             if access.as_ref().is_none_or(|access| access.has(Right::Read, topic.name.as_str())) {
-                self.reports.push(group.state.topic_report(&topic, demand.of(topic.id)));
+                self.reports.push(group.state.topic_report(&topic, consumption.of(topic.id)));
             }
         }
         self.after = last.cloned();
@@ -113,11 +113,11 @@ impl Passes {
         group: &mut Group,
         asker: Asker,
         request: Request,
-        demand: &Demand<'_>,
+        consumption: Consumption<'_>,
     ) {
         let mut pass = TopicPass { asker, request, after: None, reports: Vec::new() };
-        if pass.look(node, group, demand) {
-            return pass.answer(node, group, demand.waiting);
+        if pass.look(node, group, consumption) {
+            return pass.answer(node, group, consumption.waiting());
         }
         match self.refusal(node, asker.connection) {
             Some(refusal) => node.connections.refuse(asker, refusal),
@@ -126,13 +126,18 @@ impl Passes {
     }
 
     /// Takes one step.
-    pub(super) fn go_on_with_topics(&mut self, node: &mut Node, group: &mut Group, demand: &Demand<'_>) {
+    pub(super) fn go_on_with_topics(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        consumption: Consumption<'_>,
+    ) {
         let Some(mut pass) = self.topics.0.pop_front() else { return };
         if !node.connections.is_there(pass.asker.connection) {
             return;
         }
-        if pass.look(node, group, demand) {
-            pass.answer(node, group, demand.waiting);
+        if pass.look(node, group, consumption) {
+            pass.answer(node, group, consumption.waiting());
         } else {
             self.topics.0.push_front(pass);
         }

@@ -79,6 +79,8 @@ impl Waiter {
 pub(crate) struct Waiters {
     all: BTreeMap<WaiterId, Waiter>,
     lines: BTreeMap<TopicId, BTreeMap<u64, WaiterId>>,
+    /// How many waiters want jobs of each topic, in line or not.
+    wanted: BTreeMap<TopicId, u32>,
     /// Waiters for topics that do not exist, by name.
     unknown: BTreeMap<TopicName, BTreeSet<WaiterId>>,
     deadlines: BTreeSet<(u64, WaiterId)>,
@@ -176,6 +178,9 @@ impl Waiters {
         }
         known.sort_unstable();
         known.dedup();
+        for topic in &known {
+            *self.wanted.entry(*topic).or_default() += 1;
+        }
         let waiter = Waiter {
             asker,
             session,
@@ -262,6 +267,9 @@ impl Waiters {
     pub(crate) fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
         self.leave_lines(id);
         let waiter = self.all.remove(&id)?;
+        for topic in &waiter.topics {
+            want_less(&mut self.wanted, *topic);
+        }
         self.by_connection.remove(&(waiter.asker.connection, id));
         if let Demand::Poll { deadline_us, .. } = waiter.demand {
             self.deadlines.remove(&(deadline_us, id));
@@ -296,18 +304,9 @@ impl Waiters {
         self.all.len()
     }
 
-    /// How many long polls and subscriptions want jobs of each topic.
-    pub(super) fn by_topic(&self) -> BTreeMap<TopicId, u32> {
-        let mut found = BTreeMap::new();
-        for topic in self.all.values().flat_map(|waiter| &waiter.topics) {
-            *found.entry(*topic).or_default() += 1;
-        }
-        found
-    }
-
     /// How many long polls and subscriptions want jobs of a topic.
-    pub(super) fn of_topic(&self, topic: TopicId) -> usize {
-        self.all.values().filter(|waiter| waiter.topics.contains(&topic)).count()
+    pub(super) fn of_topic(&self, topic: TopicId) -> u32 {
+        self.wanted.get(&topic).copied().unwrap_or_default()
     }
 
     /// True if a waiter is in any line.
@@ -333,6 +332,7 @@ impl Waiters {
             if let Some(waiter) = self.all.get_mut(&id) {
                 waiter.unknown.retain(|unknown| unknown != name);
                 waiter.topics.push(topic);
+                *self.wanted.entry(topic).or_default() += 1;
             }
             self.line_up(id);
         }
@@ -349,6 +349,7 @@ impl Waiters {
             self.leave_lines(id);
             if let Some(waiter) = self.all.get_mut(&id) {
                 for topic in waiter.topics.extract_if(.., |topic| gone.contains_key(topic)) {
+                    want_less(&mut self.wanted, topic);
                     if let Some(name) = gone.get(&topic) {
                         self.unknown.entry(name.clone()).or_default().insert(id);
                         waiter.unknown.push(name.clone());
@@ -532,6 +533,16 @@ impl Waiters {
                     self.lines.remove(topic);
                 }
             }
+        }
+    }
+}
+
+/// Counts one waiter less that wants jobs of a topic.
+fn want_less(wanted: &mut BTreeMap<TopicId, u32>, topic: TopicId) {
+    if let Some(count) = wanted.get_mut(&topic) {
+        *count -= 1;
+        if *count == 0 {
+            wanted.remove(&topic);
         }
     }
 }

@@ -436,7 +436,7 @@ final class ScheduleFrames
      *     from_ms: int, // The first time that counts; for the next part what the part before says.
      *     to_ms: int, // The last time that counts. It must not be ahead.
      *     dry_run: int, // 1: it pushes nothing, and counts the instants.
-     *     topic: string, // The topic of its jobs. The token needs the right to push there, too.
+     *     topic: string, // The topic of its jobs. The token needs the right to read there, too; for a dry run that right alone.
      *     name: string, // Its name.
      * } $f
      */

@@ -26,7 +26,7 @@ use function substr;
  *
  * @phpstan-type TopicCount array{
  *     marks: int, // What is so.
- *     consumers: int, // Long polls and subscriptions that want its jobs, on any member that the leader serves.
+ *     consumers: int, // Long polls and subscriptions that want its jobs at this moment.
  *     late_ms: int, // How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
  *     topic: string, // Its name.
  *     delayed: int, // Jobs whose due time lies ahead.

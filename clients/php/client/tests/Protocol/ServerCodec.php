@@ -96,7 +96,7 @@ use function substr;
  *
  * @phpstan-type TopicCount array{
  *     marks: int, // What is so.
- *     consumers: int, // Long polls and subscriptions that want its jobs, on any member that the leader serves.
+ *     consumers: int, // Long polls and subscriptions that want its jobs at this moment.
  *     late_ms: int, // How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was delivered.
  *     topic: string, // Its name.
  *     delayed: int, // Jobs whose due time lies ahead.
@@ -2251,7 +2251,7 @@ final class ServerCodec
      *     from_ms: int, // The first time that counts; for the next part what the part before says.
      *     to_ms: int, // The last time that counts. It must not be ahead.
      *     dry_run: int, // 1: it pushes nothing, and counts the instants.
-     *     topic: string, // The topic of its jobs. The token needs the right to push there, too.
+     *     topic: string, // The topic of its jobs. The token needs the right to read there, too; for a dry run that right alone.
      *     name: string, // Its name.
      * }
      */

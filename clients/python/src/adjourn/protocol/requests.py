@@ -729,7 +729,7 @@ class SchedulePreview(Request):
     NAME = "SCHEDULE_PREVIEW"
     IS_REPEATABLE = True
     rules: ScheduleRules
-    """When it fires. Without an origin, `@every` counts from *from_ms*."""
+    """When it fires. Without an origin, `@every` counts from *start_ms*, or else from *from_ms*."""
     from_ms: int
     """Only instants after this time; 0 for now."""
     instants_max: int
@@ -963,7 +963,7 @@ class ScheduleFill(Request):
     dry_run: int
     """1: it pushes nothing, and counts the instants."""
     topic: str
-    """The topic of its jobs. The token needs the right to push there, too."""
+    """The topic of its jobs. The token needs the right to read there, too; for a dry run that right alone."""
     name: str
     """Its name."""
 

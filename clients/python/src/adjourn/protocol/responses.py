@@ -223,7 +223,7 @@ class TopicReport:
     paused: bool = False
     """Reserving is stopped."""
     consumers: int = 0
-    """Long polls and subscriptions that want its jobs, on any member that the leader serves."""
+    """Long polls and subscriptions that want its jobs at this moment."""
     late_ms: int = 0
     """How late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was
     delivered.

@@ -494,7 +494,8 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * When a schedule with these rules would fire after a time, without setting it. Without an origin, {@code @every} counts from that time.
+     * When a schedule with these rules would fire after a time, without setting it. Without an origin, {@code @every} counts from the
+     * start, or else from that time.
      * Throws {@link ServerException.Invalid} if the rules cannot be read.
      *
      * @param count how many instants at most, 1 to {@link Limits#INSTANTS_SHOWN_MAX}

@@ -147,7 +147,7 @@ public final class ScheduleRules {
 
     /**
      * Fires as this says: a cron expression, {@code @daily} and the like, {@code @every 90s}, or {@code @at} with times. Without other rules
-     * it is in UTC and without an end, fires nothing late, and pushes a job whether an earlier one has ended or not.
+     * it is in UTC and without an end, fires the last of the instants that it missed, and skips an instant while an earlier job has not ended.
      */
     public static ScheduleRules of(String when) {
         return new ScheduleRules(new Fields()).when(when);

@@ -516,7 +516,7 @@ public sealed interface Request {
     /**
      * Says when a schedule with these rules would fire, without setting it.
      *
-     * @param rules when it fires. Without an origin, {@code @every} counts from from_ms
+     * @param rules when it fires. Without an origin, {@code @every} counts from start_ms, or else from from_ms
      * @param fromMs only instants after this time; 0 for now
      * @param instantsMax 1 to {@code INSTANTS_SHOWN_MAX}
      */
@@ -736,7 +736,7 @@ public sealed interface Request {
      * @param fromMs the first time that counts; for the next part what the part before says
      * @param toMs the last time that counts. It must not be ahead
      * @param dryRun 1: it pushes nothing, and counts the instants
-     * @param topic the topic of its jobs. The token needs the right to push there, too
+     * @param topic the topic of its jobs. The token needs the right to read there, too; for a dry run that right alone
      * @param name its name
      */
     record ScheduleFill(long fromMs, long toMs, int dryRun, String topic, String name) implements Request {

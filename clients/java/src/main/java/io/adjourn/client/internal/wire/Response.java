@@ -550,7 +550,7 @@ public sealed interface Response {
      * The counts of one topic.
      *
      * @param marks what is so
-     * @param consumers long polls and subscriptions that want its jobs, on any member that the leader serves
+     * @param consumers long polls and subscriptions that want its jobs at this moment
      * @param lateMs how late jobs were at their first delivery, at most, during the last one or two minutes; 0 if none was
      *     delivered
      * @param topic its name

@@ -44,22 +44,21 @@ impl Lateness {
 }
 
 /// What consumers get of each topic, at one moment.
-#[derive(Debug)]
-pub(crate) struct Demand<'a> {
-    /// Long polls and subscriptions, of all topics.
-    pub(crate) waiting: usize,
-    consumers: BTreeMap<TopicId, u32>,
-    lateness: &'a Lateness,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Consumption<'a> {
+    pub(super) waiters: &'a Waiters,
+    pub(super) lateness: &'a Lateness,
 }
 
-impl<'a> Demand<'a> {
-    pub(super) fn new(waiters: &Waiters, lateness: &'a Lateness) -> Self {
-        Self { waiting: waiters.count(), consumers: waiters.by_topic(), lateness }
-    }
-
+impl Consumption<'_> {
     /// How many consumers want jobs of a topic, and how late its jobs were, in milliseconds.
     pub(crate) fn of(&self, topic: TopicId) -> (u32, u64) {
-        (self.consumers.get(&topic).copied().unwrap_or_default(), self.lateness.of(topic))
+        (self.waiters.of_topic(topic), self.lateness.of(topic))
+    }
+
+    /// Long polls and subscriptions, of all topics.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiters.count()
     }
 }
 
