@@ -233,7 +233,7 @@ async fn count(visitor: &Visitor, topic: &TopicName, name: &str) -> Fill {
         if !query.has("from") {
             return Ok(None);
         }
-        let counted = backfill(&visitor.caller, time_to_fill(topic, name, query, true)?).await?;
+        let counted = backfill(&visitor.caller, asked_time(topic, name, query, true)?).await?;
         Ok::<_, Problem>(Some(counted.instants))
     };
     match counted.await {
@@ -243,7 +243,7 @@ async fn count(visitor: &Visitor, topic: &TopicName, name: &str) -> Fill {
 }
 
 /// The time that these fields name.
-fn time_to_fill(
+fn asked_time(
     topic: &TopicName,
     name: &str,
     fields: &Pairs,
@@ -282,7 +282,7 @@ pub(crate) async fn act(
             Ok(posted.done(&list, Said::Deleted, 0))
         }
         "backfill" => {
-            let time = time_to_fill(&topic, &name, &posted.fields, false)?;
+            let time = asked_time(&topic, &name, &posted.fields, false)?;
             let filled = backfill(&visitor.caller, time).await?;
             let pushed = all_filled(&filled)?;
             Ok(posted.done(&here, Said::Filled, pushed))
