@@ -215,6 +215,12 @@ fn a_list_goes_on_with_its_cursor_and_meets_its_conditions() {
         let refused = web.get(&format!("/v1/topics/t/schedules?{query}")).problem();
         assert_eq!((&refused["status"], &refused["errors"][0]["parameter"]), (&json!(400), &json!("cursor")));
     }
+    let step = json!({"change": "pause", "topic": "t", "all": true, "limit": 2});
+    let cursor = web.post("/v1/schedules/bulk", &step).json()["cursor"].as_str().map(str::to_owned);
+    let mut forged = step;
+    forged["cursor"] = json!(format!("{}AAAA", cursor.expect("there are more")));
+    let refused = web.post("/v1/schedules/bulk", &forged).problem();
+    assert_eq!((&refused["status"], &refused["errors"][0]["pointer"]), (&json!(400), &json!("/cursor")));
 }
 
 #[test]

@@ -103,3 +103,27 @@ fn what_a_token_pushes_a_second_is_limited() {
             .is_some_and(|seconds| seconds.parse::<u32>().is_ok_and(|wait| wait > 10))
     );
 }
+
+#[test]
+fn what_a_backfill_pushes_is_limited_like_a_push() {
+    let (site, [shop]) = site_with_tokens([&[
+        "--allow",
+        "push",
+        "--allow",
+        "read",
+        "--allow",
+        "manage",
+        "--jobs-per-second",
+        "1",
+    ]]);
+    let mut web = site.web().with_token(&shop);
+    let schedule = "/v1/topics/t/schedules/daily";
+    let daily = json!({"when": "0 9 * * *", "job": {"body": "x"}});
+    let set = web.ask("PUT", schedule, Some(&daily));
+    assert_eq!(set.status, 201, "{set}");
+    let body = json!({"from": "2024-01-01T00:00:00Z", "to": "2024-02-20T00:00:00Z"});
+    let filled = web.post(&format!("{schedule}/backfill"), &body);
+    assert_eq!((filled.status, &filled.json()["pushed"]), (200, &json!(50)), "{filled}");
+    assert_eq!(web.post("/v1/topics/t/jobs", &json!({})).refusal(), (429, "BUSY".to_owned()));
+    assert_eq!(web.post(&format!("{schedule}/backfill"), &body).refusal(), (429, "BUSY".to_owned()));
+}

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use adjourn_protocol::{ErrorCode, Request, Response, ScheduleFill, ScheduleFilled, SchedulePreview};
+use adjourn_protocol::{
+    ErrorCode, Request, Response, ScheduleFill, ScheduleFilled, ScheduleInstants, SchedulePreview,
+};
 use adjourn_types::{Key, Millis, ScheduleRules};
 
 use super::schedules::{every_minute, history, is_set, named, refused, set, still};
@@ -67,6 +69,13 @@ fn a_time_that_has_passed_is_filled_part_by_part() {
     assert!(error.message.contains("one key"), "{error:?}");
 }
 
+fn previewed(client: &mut Raw, asked: SchedulePreview) -> ScheduleInstants {
+    match client.ask(Request::SchedulePreview(asked)) {
+        Response::Instants(shown) => shown,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn rules_are_previewed_without_a_schedule() {
     let (_node, mut client) = still();
@@ -77,12 +86,9 @@ fn rules_are_previewed_without_a_schedule() {
     };
     let asked = |rules: &ScheduleRules, instants_max| {
         let from = Some(Millis(1_711_753_200_000));
-        Request::SchedulePreview(SchedulePreview { rules: Box::new(rules.clone()), from, instants_max })
+        SchedulePreview { rules: Box::new(rules.clone()), from, instants_max }
     };
-    let shown = match client.ask(asked(&rules, 3)) {
-        Response::Instants(shown) => shown,
-        other => panic!("{other:?}"),
-    };
+    let shown = previewed(&mut client, asked(&rules, 3));
     let local: Vec<_> = shown.instants.iter().map(|(_, local)| local.as_str()).collect();
     let expected = [
         "2024-03-30 02:30:00 +01:00 CET",
@@ -92,9 +98,8 @@ fn rules_are_previewed_without_a_schedule() {
     assert_eq!(local, expected);
     assert!(!shown.zone_data.is_empty());
     let wrong = ScheduleRules { zone: "Mars/Olympus".to_owned(), ..rules.clone() };
-    assert_eq!(refused(&mut client, asked(&wrong, 1)).code, ErrorCode::Invalid);
-    for instants_max in [0, 1001] {
-        assert_eq!(refused(&mut client, asked(&rules, instants_max)).code, ErrorCode::Invalid);
+    for asked in [asked(&wrong, 1), asked(&rules, 0), asked(&rules, 1001)] {
+        assert_eq!(refused(&mut client, Request::SchedulePreview(asked)).code, ErrorCode::Invalid);
     }
 }
 
@@ -108,10 +113,7 @@ fn a_preview_counts_from_the_start_and_ends_as_the_schedule_does() {
         ..ScheduleRules::default()
     };
     let asked = SchedulePreview { rules: Box::new(rules), from: Some(Millis(DAY + 1)), instants_max: 10 };
-    let shown = match client.ask(Request::SchedulePreview(asked)) {
-        Response::Instants(shown) => shown,
-        other => panic!("{other:?}"),
-    };
+    let shown = previewed(&mut client, asked);
     let instants: Vec<_> = shown.instants.iter().map(|(instant, _)| instant.0).collect();
     assert_eq!(instants, [DAY + 7 * 60 * MINUTE, DAY + 14 * 60 * MINUTE]);
 }

@@ -10,7 +10,11 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
-use adjourn_protocol::{ErrorCode, GoingAway, Hello, NewJob, Push, Request, Response};
+use adjourn_protocol::{
+    ErrorCode, GoingAway, Hello, IfVersion, JobTemplate, NewJob, Push, Request, Response, ScheduleFill,
+    ScheduleSet,
+};
+use adjourn_types::{Millis, ScheduleRules};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -450,4 +454,48 @@ fn is_closed(mut stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let mut byte = [0];
     !matches!(stream.read(&mut byte), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+}
+
+#[test]
+fn what_a_backfill_pushes_counts_for_the_limits_of_its_token() {
+    let grants = ["--allow", "push", "--allow", "read"];
+    let (rig, secrets) = Rig::start(
+        &[
+            &["operator", "--allow", "manage", "--allow", "push"],
+            &[&["shop", "--body-bytes", "100", "--jobs-per-second", "5"], &grants[..]].concat(),
+        ],
+        &[],
+    );
+    let [operator, shop] = secrets.as_slice() else { panic!("two") };
+    let mut operator = rig.client(operator);
+    for (name, body_bytes) in [("small", 100), ("large", 101)] {
+        let rules = ScheduleRules { when: "0 9 * * *".to_owned(), ..ScheduleRules::default() };
+        let template = JobTemplate { body: vec![0; body_bytes].into(), ..JobTemplate::default() };
+        let (topic, name, rules) = (topic("t"), name.to_owned(), Box::new(rules));
+        let set = ScheduleSet { topic, name, rules, template, if_version: IfVersion::Any };
+        assert!(matches!(operator.ask(Request::ScheduleSet(set)), Response::Scheduled { .. }));
+    }
+    let fill = |name: &str, is_dry_run| {
+        let (from, to) = (Millis(1_704_067_200_000), Millis(1_704_067_200_000 + 50 * 86_400_000));
+        Request::ScheduleFill(ScheduleFill { topic: topic("t"), name: name.to_owned(), from, to, is_dry_run })
+    };
+    let refusal = |response: Response| match response {
+        Response::Error(error) => (error.code, error.retry_after_ms),
+        other => panic!("{other:?}"),
+    };
+    let mut client = rig.client(shop);
+    assert_eq!(refusal(client.ask(fill("large", false))).0, ErrorCode::TooLarge);
+    // To count them costs nothing.
+    for _ in 0..3 {
+        let Response::ScheduleFilled(counted) = client.ask(fill("large", true)) else { panic!("counted") };
+        assert_eq!((counted.instants, counted.jobs(), counted.bytes), (50, 0, 0));
+    }
+    let Response::ScheduleFilled(filled) = client.ask(fill("small", false)) else { panic!("filled") };
+    assert_eq!((filled.pushed, filled.bytes), (50, 5_000));
+    for request in [push("t", "x", 0), fill("small", false)] {
+        let (code, retry_after_ms) = refusal(client.ask(request));
+        assert_eq!(code, ErrorCode::Busy);
+        assert!((1_000..10_000).contains(&retry_after_ms), "{retry_after_ms}");
+    }
+    assert!(rig.server.terminate().success());
 }

@@ -466,6 +466,7 @@ final class FrameJson
             ],
             Opcode::ScheduleFilled => [
                 'next_ms' => U64::parse($j['next_ms'] ?? '0'),
+                'bytes' => U64::parse($j['bytes'] ?? '0'),
                 'instants' => $j['instants'] ?? 0,
                 'pushed' => $j['pushed'] ?? 0,
                 'kept' => $j['kept'] ?? 0,
@@ -928,6 +929,7 @@ final class FrameJson
             ],
             Opcode::ScheduleFilled => [
                 'next_ms' => U64::toString($f['next_ms']),
+                'bytes' => U64::toString($f['bytes']),
                 'instants' => $f['instants'],
                 'pushed' => $f['pushed'],
                 'kept' => $f['kept'],

@@ -2607,6 +2607,7 @@ def _schedule_ran_of(found: Json) -> ScheduleRan:
 def _schedule_filled_json(one: ScheduleFilled) -> Json:
     return {
         "next_ms": str(one.next_ms),
+        "bytes": str(one.bytes),
         "instants": one.instants,
         "pushed": one.pushed,
         "kept": one.kept,
@@ -2616,11 +2617,12 @@ def _schedule_filled_json(one: ScheduleFilled) -> Json:
 
 def _schedule_filled_of(found: Json) -> ScheduleFilled:
     next_ms = int(found.get("next_ms", 0))
+    bytes_ = int(found.get("bytes", 0))
     instants = int(found.get("instants", 0))
     pushed = int(found.get("pushed", 0))
     kept = int(found.get("kept", 0))
     refused = int(found.get("refused", 0))
-    return ScheduleFilled(next_ms, instants, pushed, kept, refused)
+    return ScheduleFilled(next_ms, bytes_, instants, pushed, kept, refused)
 
 
 def _error_json(one: Error) -> Json:

@@ -213,7 +213,7 @@ _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULED = struct.Struct("<QIQ")
 _SCHEDULE_2 = struct.Struct("<IIHI")
 _SCHEDULE_FILL = struct.Struct("<QQBB")
-_SCHEDULE_FILLED = struct.Struct("<QIIII")
+_SCHEDULE_FILLED = struct.Struct("<QQIIII")
 _SCHEDULE_LIST = struct.Struct("<IQBB")
 _SCHEDULE_PREVIEW = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULE_PREVIEW_2 = struct.Struct("<QI")
@@ -1354,7 +1354,7 @@ def _write_schedule_ran(one: ScheduleRan, parts: list[bytes]) -> None:
 
 
 def _write_schedule_filled(one: ScheduleFilled, parts: list[bytes]) -> None:
-    parts.append(_SCHEDULE_FILLED.pack(one.next_ms, one.instants, one.pushed, one.kept, one.refused))
+    parts.append(_SCHEDULE_FILLED.pack(one.next_ms, one.bytes, one.instants, one.pushed, one.kept, one.refused))
 
 
 def _write_error(one: Error, parts: list[bytes]) -> None:

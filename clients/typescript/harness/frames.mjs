@@ -608,6 +608,7 @@ export const RESPONSES = {
   SCHEDULE_RAN: fields([['job', 'job', WIDE]]),
   SCHEDULE_FILLED: fields([
     ['next_ms', 'nextMs', WIDE],
+    ['bytes', 'bytes', WIDE],
     ['instants', 'instants', NUMBER],
     ['pushed', 'pushed', NUMBER],
     ['kept', 'kept', NUMBER],

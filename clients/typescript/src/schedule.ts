@@ -380,8 +380,8 @@ export function scheduled({ schedule, version, nextMs }: ResponseFields<'SCHEDUL
   return { id: schedule, version, next: dateOf(nextMs) };
 }
 
-export function filledPart({ nextMs, ...counts }: ResponseFields<'SCHEDULE_FILLED'>): FilledPart {
-  return { ...counts, next: dateOf(nextMs) };
+export function filledPart({ nextMs, instants, pushed, kept, refused }: ResponseFields<'SCHEDULE_FILLED'>): FilledPart {
+  return { instants, pushed, kept, refused, next: dateOf(nextMs) };
 }
 
 export function preview({ zoneData, instants }: ResponseFields<'INSTANTS'>): SchedulePreview {

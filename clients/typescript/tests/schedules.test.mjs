@@ -233,7 +233,7 @@ test('a page of schedules may be short or empty: its answer says where the next 
 
 test('a fill and a preview are what the server says of them', async () => {
   const answers = {
-    SCHEDULE_FILL: ['SCHEDULE_FILLED', { nextMs: 60_000n, instants: 9, pushed: 5, kept: 3, refused: 1 }],
+    SCHEDULE_FILL: ['SCHEDULE_FILLED', { nextMs: 60_000n, bytes: 45n, instants: 9, pushed: 5, kept: 3, refused: 1 }],
     SCHEDULE_PREVIEW: ['INSTANTS', { zoneData: '2026f, bundled', instants: [{ instantMs: 60_000n, local: '1970-01-01 00:01:00 +00:00 UTC' }] }],
   };
   const server = await scripted(({ name }) => answers[name]);

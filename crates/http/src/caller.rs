@@ -257,6 +257,7 @@ impl Caller {
         } else {
             self.ask_until_answered(request).await?
         };
+        self.client.token().charge(&answer);
         answer.try_into().map_err(unexpected)
     }
 

@@ -22,7 +22,7 @@ use super::exposition::Format;
 use super::problem::{Problem, ProblemJson};
 use adjourn_alerts::AlertsSeen;
 use adjourn_call_backs::CallBacksSeen;
-use adjourn_protocol::{ErrorCode, Role, Totals};
+use adjourn_protocol::{ErrorCode, Role, TopicReport, Totals};
 use adjourn_server::{BOUNDS_US, Buckets, OBSERVED_TOPICS_MAX, Observation, Observed, Vitals, wall};
 use adjourn_types::{Millis, Right};
 
@@ -178,22 +178,14 @@ impl Collector for Metrics {
             .map(|topic| (topic.topic.as_str(), topic.totals))
             .collect();
         jobs(&mut sheet, "topic_jobs", "Jobs of a topic", &topics)?;
-        let paused = self.observed.observation.topics.iter();
-        let paused = paused.map(|topic| ([("topic", topic.topic.as_str())], u64::from(topic.paused)));
-        sheet.gauges(
-            "topic_paused",
-            "1 while the topic is paused: its jobs are not delivered",
-            None,
-            paused,
-        )?;
-        let topics = self.observed.observation.topics.iter();
-        let consumers = topics.map(|topic| ([("topic", topic.topic.as_str())], u64::from(topic.consumers)));
-        sheet.gauges(
-            "topic_consumers",
-            "Long polls and subscriptions that want jobs of the topic",
-            None,
-            consumers,
-        )
+        let each = |value: fn(&TopicReport) -> u64| {
+            let topics = self.observed.observation.topics.iter();
+            topics.map(move |topic| ([("topic", topic.topic.as_str())], value(topic)))
+        };
+        let help = "1 while the topic is paused: its jobs are not delivered";
+        sheet.gauges("topic_paused", help, None, each(|topic| topic.paused.into()))?;
+        let help = "Long polls and subscriptions that want jobs of the topic";
+        sheet.gauges("topic_consumers", help, None, each(|topic| topic.consumers.into()))
     }
 }
 

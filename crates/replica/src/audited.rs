@@ -57,9 +57,8 @@ fn of_schedule(topic: &TopicName, name: &str) -> String {
 }
 
 fn of_fill(fill: &ScheduleFill) -> String {
-    let ScheduleFill { topic, name, from, to, is_dry_run } = fill;
-    let dry_run = if *is_dry_run { " dry run" } else { "" };
-    format!("topic {topic} schedule {name} from {} to {}{dry_run}", from.0, to.0)
+    let dry_run = if fill.is_dry_run { " dry run" } else { "" };
+    format!("{} from {} to {}{dry_run}", of_schedule(&fill.topic, &fill.name), fill.from.0, fill.to.0)
 }
 
 fn of_topics(topics: &[TopicName]) -> String {

@@ -345,8 +345,8 @@ impl Core {
         self.wall = Duration::from_micros(self.replica.wall_us()) + took;
     }
 
-    /// Records how late first deliveries are, and adds the times of stages to answers to STATS.
-    fn measure(&mut self, responses: &mut [(RequestId, Response)]) {
+    /// Records how late first deliveries are, charges a client for what it pushed, and adds the times of stages to answers to STATS.
+    fn measure(&mut self, connection: ConnectionId, responses: &mut [(RequestId, Response)]) {
         for (_, response) in responses {
             match response {
                 Response::Reserved(jobs) | Response::Deliver(jobs) => {
@@ -354,6 +354,11 @@ impl Core {
                         self.stages
                             .lateness
                             .record(self.wall.saturating_sub(Duration::from_millis(job.due.0)));
+                    }
+                }
+                Response::ScheduleFilled(_) => {
+                    if let Some(outbox) = self.outboxes.get(&connection) {
+                        outbox.charge(response);
                     }
                 }
                 Response::Stats(stats) => {
@@ -368,7 +373,7 @@ impl Core {
     fn carry_out(&mut self, output: Output, done: &mut Done) {
         match output {
             Output::Send { connection, mut responses, answers, memory } => {
-                self.measure(&mut responses);
+                self.measure(connection, &mut responses);
                 if self.send(connection, responses, answers, memory).is_err() {
                     self.outboxes.remove(&connection);
                     done.inputs.push(Input::Disconnected { connection });

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::tokens::ShownToken;
 use adjourn_protocol::{RequestId, Response};
 use adjourn_replica::HeldMemory;
 use adjourn_storage::PinnedBackup;
@@ -68,6 +69,8 @@ pub(super) struct Outbox {
     sender: mpsc::UnboundedSender<Outgoing>,
     backups: mpsc::UnboundedSender<ToBackup>,
     gauge: Arc<Gauge>,
+    /// The token of the client, once it is known.
+    token: Option<ShownToken>,
 }
 
 /// What both ends of one connection share: the sizes of unanswered and unwritten work, and the heartbeat.
@@ -110,8 +113,20 @@ impl Outbox {
             drained: Notify::new(),
             cut: CancellationToken::new(),
         });
-        let outbox = Self { sender, backups: to_backup, gauge: gauge.clone() };
+        let outbox = Self { sender, backups: to_backup, gauge: gauge.clone(), token: None };
         (outbox, Inbox { outgoing, backups, gauge })
+    }
+
+    /// The same for a client with this token.
+    pub(super) fn of_client(self, token: ShownToken) -> Self {
+        Self { token: Some(token), ..self }
+    }
+
+    /// Charges the client for what an answer says.
+    pub(super) fn charge(&self, answer: &Response) {
+        if let Some(token) = &self.token {
+            token.charge(answer);
+        }
     }
 
     /// Sends a message about the connection's backup.

@@ -86,7 +86,7 @@ async fn fill(client: &Client, topic: TopicName, name: &str, command: &Value) ->
     let (from, to) = (Millis(number(command, "from_ms")), Millis(number(command, "to_ms")));
     let is_dry_run = command["dry_run"] == true;
     let filled = client.fill_schedule(ScheduleFill { topic, name: name.to_owned(), from, to, is_dry_run });
-    let ScheduleFilled { instants, pushed, kept, refused, next } = filled.await?;
+    let ScheduleFilled { instants, pushed, kept, refused, next, .. } = filled.await?;
     Ok(
         json!({ "instants": instants, "pushed": pushed, "kept": kept, "refused": refused, "next_ms": ms(next) }),
     )

@@ -840,6 +840,7 @@ pub(super) fn schedule_ran() -> BoxedStrategy<Message> {
 pub(super) fn schedule_filled() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_FILLED");
     fields.add("next_ms", kind::any_number(8));
+    fields.add("bytes", kind::any_number(8));
     fields.add("instants", kind::any_number(4));
     fields.add("pushed", kind::any_number(4));
     fields.add("kept", kind::any_number(4));

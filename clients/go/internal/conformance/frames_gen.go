@@ -1833,6 +1833,7 @@ func showScheduleRan(v *wire.ScheduleRan, to map[string]any) {
 
 func takeScheduleFilled(f fields, v *wire.ScheduleFilled) {
 	v.NextMs = f.u64("next_ms")
+	v.Bytes = f.u64("bytes")
 	v.Instants = f.u32("instants")
 	v.Pushed = f.u32("pushed")
 	v.Kept = f.u32("kept")
@@ -1841,6 +1842,7 @@ func takeScheduleFilled(f fields, v *wire.ScheduleFilled) {
 
 func showScheduleFilled(v *wire.ScheduleFilled, to map[string]any) {
 	to["next_ms"] = decimal(v.NextMs)
+	to["bytes"] = decimal(v.Bytes)
 	to["instants"] = v.Instants
 	to["pushed"] = v.Pushed
 	to["kept"] = v.Kept

@@ -608,12 +608,13 @@ func appendScheduleRan(w *wire.Writer, m *wire.ScheduleRan) {
 }
 
 func appendScheduleFilled(w *wire.Writer, m *wire.ScheduleFilled) {
-	b := w.Fixed(24)
+	b := w.Fixed(32)
 	binary.LittleEndian.PutUint64(b, m.NextMs)
-	binary.LittleEndian.PutUint32(b[8:], m.Instants)
-	binary.LittleEndian.PutUint32(b[12:], m.Pushed)
-	binary.LittleEndian.PutUint32(b[16:], m.Kept)
-	binary.LittleEndian.PutUint32(b[20:], m.Refused)
+	binary.LittleEndian.PutUint64(b[8:], m.Bytes)
+	binary.LittleEndian.PutUint32(b[16:], m.Instants)
+	binary.LittleEndian.PutUint32(b[20:], m.Pushed)
+	binary.LittleEndian.PutUint32(b[24:], m.Kept)
+	binary.LittleEndian.PutUint32(b[28:], m.Refused)
 }
 
 func appendError(w *wire.Writer, m *wire.Error) {

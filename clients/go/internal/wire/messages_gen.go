@@ -1450,6 +1450,9 @@ func (*ScheduleRan) Opcode() Opcode { return OpScheduleRan }
 type ScheduleFilled struct {
 	// NextMs: from when the next part goes on; 0 if this was the last one.
 	NextMs uint64
+	// Bytes: bytes of the bodies of the jobs of this part, also of those that were not pushed: like a push, it counts
+	// for the rates of the token; 0 after a dry run.
+	Bytes uint64
 	// Instants: instants of the schedule in this part.
 	Instants uint32
 	// Pushed: jobs that were pushed.

@@ -792,12 +792,13 @@ func readScheduleRan(r *Reader, m *ScheduleRan) {
 }
 
 func readScheduleFilled(r *Reader, m *ScheduleFilled) {
-	if b := r.Take(24); b != nil {
+	if b := r.Take(32); b != nil {
 		m.NextMs = binary.LittleEndian.Uint64(b)
-		m.Instants = binary.LittleEndian.Uint32(b[8:])
-		m.Pushed = binary.LittleEndian.Uint32(b[12:])
-		m.Kept = binary.LittleEndian.Uint32(b[16:])
-		m.Refused = binary.LittleEndian.Uint32(b[20:])
+		m.Bytes = binary.LittleEndian.Uint64(b[8:])
+		m.Instants = binary.LittleEndian.Uint32(b[16:])
+		m.Pushed = binary.LittleEndian.Uint32(b[20:])
+		m.Kept = binary.LittleEndian.Uint32(b[24:])
+		m.Refused = binary.LittleEndian.Uint32(b[28:])
 	}
 }
 

@@ -22,7 +22,7 @@ final readonly class FilledPart
     }
 
     /**
-     * @param array{next_ms: int, instants: int, pushed: int, kept: int, refused: int} $f the fields of SCHEDULE_FILLED
+     * @param array{next_ms: int, bytes: int, instants: int, pushed: int, kept: int, refused: int} $f the fields of SCHEDULE_FILLED
      *
      * @internal
      */

@@ -1686,6 +1686,11 @@ export interface ScheduleRanFields {
 export interface ScheduleFilledFields {
   /** From when the next part goes on; 0 if this was the last one. */
   readonly nextMs: bigint;
+  /**
+   * Bytes of the bodies of the jobs of this part, also of those that were not pushed: like a push, it counts for the
+   * rates of the token; 0 after a dry run.
+   */
+  readonly bytes: bigint;
   /** Instants of the schedule in this part. */
   readonly instants: number;
   /** Jobs that were pushed. */

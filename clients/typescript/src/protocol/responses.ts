@@ -684,6 +684,7 @@ function takeScheduleRan(from: ByteReader): ScheduleRanFields {
 function takeScheduleFilled(from: ByteReader): ScheduleFilledFields {
   return {
     nextMs: from.u64('next_ms'),
+    bytes: from.u64('bytes'),
     instants: from.u32('instants'),
     pushed: from.u32('pushed'),
     kept: from.u32('kept'),

@@ -1165,6 +1165,7 @@ function putScheduleRan(to: ByteWriter, fields: ScheduleRanFields): void {
 
 function putScheduleFilled(to: ByteWriter, fields: ScheduleFilledFields): void {
   to.u64(fields.nextMs);
+  to.u64(fields.bytes);
   to.u32(fields.instants);
   to.u32(fields.pushed);
   to.u32(fields.kept);

@@ -44,7 +44,6 @@ struct TopicsPage {
 }
 
 struct Row {
-    consumers: u64,
     report: TopicReport,
     rates: Option<Rates>,
 }
@@ -94,7 +93,7 @@ pub(super) async fn list(visitor: Visitor) -> Answer {
     let rates: BTreeMap<String, Rates> = visitor.console.history.topic_rates();
     let rows = topics.into_iter().skip(from).take(PAGE).map(|report| {
         let rates = rates.get(report.topic.as_str()).copied();
-        Row { consumers: report.consumers.into(), report, rates }
+        Row { report, rates }
     });
     page(&TopicsPage {
         rows: rows.collect(),

@@ -9,7 +9,7 @@ use super::super::input::{JsonBody, object};
 use super::super::problem::{Problem, ProblemJson};
 use super::bulk::{BulkedJson, conditions_or_all};
 use super::page::Cursor;
-use super::schedules::{ScheduleConditionsJson, page_conditions};
+use super::schedules::{ScheduleConditionsJson, page_conditions, place};
 use super::{Answer, ok};
 use adjourn_protocol::{
     ErrorCode, Request as Asked, ScheduleChange, ScheduleConditions, ScheduleList, SchedulePage,
@@ -105,7 +105,7 @@ pub(super) async fn bulk(caller: Caller, JsonBody(json): JsonBody<BulkJson>) -> 
     }
     let note = note.map(|Field(note)| note);
     let list = page_conditions(Some(&topic), &conditions);
-    let cursor = list.open(cursor)?;
+    let cursor = place(list.open(cursor)?)?;
     let schedules_max = limit.map_or(LIMIT_DEFAULT, Whole::narrow);
     let asked = ScheduleList { topic: Some(topic.clone()), conditions, schedules_max, cursor };
     let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;

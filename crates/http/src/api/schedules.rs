@@ -2,6 +2,7 @@
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -143,14 +144,19 @@ async fn page(caller: &Caller, topic: Option<TopicName>, mut query: Pairs) -> An
     let which: ScheduleConditionsJson = query.read(Place::Parameter)?;
     let conditions = which.conditions().map_err(|problem| problem.elsewhere(Place::Parameter))?;
     let (list, schedules_max) = (page_conditions(topic.as_ref(), &conditions), page.limit());
-    let cursor = page.after(&list)?;
-    if !cursor.is_empty() && SchedulePosition::from_cursor(&cursor).is_none() {
-        return Err(Problem::at(Place::Parameter("cursor".to_owned()), CursorError.to_string()));
-    }
+    let cursor = place(page.after(&list)?).map_err(|problem| problem.elsewhere(Place::Parameter))?;
     let asked = ScheduleList { topic, conditions, schedules_max, cursor };
     let page: SchedulePage = caller.ask(Asked::ScheduleList(asked)).await?;
     let schedules = page.schedules.iter().map(ScheduleJson::listed).collect();
     ok(&SchedulesJson { schedules, cursor: list.cursor(&page.cursor) })
+}
+
+/// Where a page begins, if that is a place in a list of schedules.
+pub(super) fn place(cursor: Bytes) -> Result<Bytes, Problem> {
+    if cursor.is_empty() || SchedulePosition::from_cursor(&cursor).is_some() {
+        return Ok(cursor);
+    }
+    Err(Problem::at_pointer("/cursor", CursorError.to_string()))
 }
 
 /// What a cursor of this list belongs to.

@@ -1558,6 +1558,8 @@ impl ScheduleRan {
 pub(crate) struct ScheduleFilled {
     /// From when the next part goes on; 0 if this was the last one.
     pub(crate) next_ms: u64,
+    /// Bytes of the bodies of the jobs of this part, also of those that were not pushed: like a push, it counts for the rates of the token; 0 after a dry run.
+    pub(crate) bytes: u64,
     /// Instants of the schedule in this part.
     pub(crate) instants: u32,
     /// Jobs that were pushed.
@@ -1571,17 +1573,18 @@ pub(crate) struct ScheduleFilled {
 impl ScheduleFilled {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
-        Fixed::<24>::new().u64(self.next_ms).u32(self.instants).u32(self.pushed).u32(self.kept).u32(self.refused).write(out);
+        Fixed::<32>::new().u64(self.next_ms).u64(self.bytes).u32(self.instants).u32(self.pushed).u32(self.kept).u32(self.refused).write(out);
     }
 
     /// Reads it.
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let next_ms = reader.u64("next_ms")?;
+        let bytes = reader.u64("bytes")?;
         let instants = reader.u32("instants")?;
         let pushed = reader.u32("pushed")?;
         let kept = reader.u32("kept")?;
         let refused = reader.u32("refused")?;
-        Ok(Self { next_ms, instants, pushed, kept, refused })
+        Ok(Self { next_ms, bytes, instants, pushed, kept, refused })
     }
 }
 

@@ -144,6 +144,8 @@ pub struct ScheduleFilled {
     pub kept: u32,
     /// Jobs that the topic's policy, or a limit of the queue, does not allow.
     pub refused: u32,
+    /// Bytes of the bodies of all these jobs; 0 after a dry run.
+    pub bytes: u64,
     /// From when the next part goes on; `None` after the last one.
     pub next: Option<Millis>,
 }
@@ -151,7 +153,7 @@ pub struct ScheduleFilled {
 /// Asks when a schedule would fire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulePreview {
-    /// When it fires. Without an origin, `@every` counts from `from`.
+    /// When it fires. Without an origin, `@every` counts from the start, or else from `from`.
     pub rules: Box<ScheduleRules>,
     /// Only instants after this time; `None` for now.
     pub from: Option<Millis>,
@@ -238,6 +240,13 @@ impl ScheduleReport {
         let template = self.template.attributes.as_bytes().len() + self.template.body.len();
         let texts = template + self.pause_note.len();
         rules_weight_bytes(&self.rules) + texts + FIRING_BYTES * self.history.len()
+    }
+}
+
+impl ScheduleFilled {
+    /// How many jobs it was to push, pushed or not; none after a dry run.
+    pub fn jobs(&self) -> u64 {
+        u64::from(self.pushed) + u64::from(self.kept) + u64::from(self.refused)
     }
 }
 

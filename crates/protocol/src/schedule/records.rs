@@ -230,14 +230,14 @@ pub(crate) fn decode_list(reader: &mut Reader<'_>) -> Result<SchedulePage, Decod
 }
 
 pub(crate) fn encode_filled(filled: &ScheduleFilled, out: &mut BytesMut) {
-    let ScheduleFilled { instants, pushed, kept, refused, next } = *filled;
-    frames::ScheduleFilled { next_ms: time_ms(next), instants, pushed, kept, refused }.put(out);
+    let ScheduleFilled { instants, pushed, kept, refused, bytes, next } = *filled;
+    frames::ScheduleFilled { next_ms: time_ms(next), bytes, instants, pushed, kept, refused }.put(out);
 }
 
 pub(crate) fn decode_filled(reader: &mut Reader<'_>) -> Result<ScheduleFilled, DecodeError> {
-    let frames::ScheduleFilled { next_ms, instants, pushed, kept, refused } =
+    let frames::ScheduleFilled { next_ms, bytes, instants, pushed, kept, refused } =
         frames::ScheduleFilled::take(reader)?;
-    Ok(ScheduleFilled { instants, pushed, kept, refused, next: time(next_ms) })
+    Ok(ScheduleFilled { instants, pushed, kept, refused, bytes, next: time(next_ms) })
 }
 
 pub(crate) fn encode_instants(shown: &ScheduleInstants, out: &mut BytesMut) {

@@ -34,8 +34,6 @@ const FILL_WORK: u64 = 256;
 /// The work of reading rules, of saying which zone is meant by a wrong name, or of looking for an instant that never comes. Each
 /// instant that is shown is one unit more.
 pub(crate) const PREVIEW_WORK: u64 = 1024;
-/// How many instants of a schedule that are computed one by one are a unit of work.
-pub(crate) const INSTANTS_PER_UNIT: u64 = 16;
 
 impl State {
     /// Starts to read from disk what a command will need, without waiting. Returns an upper bound of the work.

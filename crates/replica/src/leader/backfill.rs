@@ -6,7 +6,7 @@ use super::Leader;
 use super::proposals::Reply;
 use super::schedules::{Template, find, template, unreadable_rules};
 use crate::group::Group;
-use crate::group::work::{INSTANTS_PER_UNIT, PREVIEW_WORK, UNIT_BYTES};
+use crate::group::work::{PREVIEW_WORK, UNIT_BYTES};
 use crate::node::Node;
 use crate::node::connections::Asker;
 use adjourn_calendar::Calendar;
@@ -47,13 +47,21 @@ impl Leader {
             Err(error) => return Ok(Some(Response::Error(error))),
         };
         let template = template(group, &view)?;
-        let record_bytes = template.attributes.as_bytes().len() + template.stored.body.len();
-        group.work.count(record_bytes as u64 / UNIT_BYTES);
+        let body_bytes = template.stored.body.len();
+        group.work.count((template.attributes.as_bytes().len() + body_bytes) as u64 / UNIT_BYTES);
         let Some(rules) = &template.rules else { return Ok(Some(Response::Error(unreadable_rules()))) };
         if rules.key.is_some() {
             let text =
                 "all jobs of this schedule have one key, so that only one can be there: push a job yourself";
             return Ok(Some(Response::Error(ErrorReply::new(ErrorCode::Invalid, text))));
+        }
+        let access = node.connections.access(asker.connection);
+        let body_bytes_max = access.map_or(usize::MAX, |access| access.body_bytes_max);
+        if body_bytes > body_bytes_max && !fill.is_dry_run {
+            let text = format!(
+                "the token may push at most {body_bytes_max} bytes of body, and its jobs have {body_bytes}"
+            );
+            return Ok(Some(Response::Error(ErrorReply::new(ErrorCode::TooLarge, text))));
         }
         let calendar = match Calendar::of_rules(rules, fill.from, &node.config.zones) {
             Ok(calendar) => calendar,
@@ -62,7 +70,7 @@ impl Leader {
         let together = if fill.is_dry_run { COUNTED_MAX } else { jobs_together(&template) };
         let before = Millis(fill.from.0.saturating_sub(1));
         let mut instants: Vec<_> = calendar.between(before, fill.to).take(together + 1).collect();
-        group.work.count(instants.len() as u64 / INSTANTS_PER_UNIT);
+        group.work.count(instants.len() as u64);
         let next = instants.get(together).copied();
         instants.truncate(together);
         if fill.is_dry_run || instants.is_empty() {
@@ -88,7 +96,8 @@ impl Leader {
         let work = work + count as u64;
         let command =
             Command::Push { session: SessionId::NONE, sequence: 0, topic: fill.topic.as_str(), jobs };
-        self.proposals.add(&command, work, Reply::Fill(asker, next), node.now_us);
+        let reply = Reply::Fill { asker, body_bytes: body_bytes as u64, next };
+        self.proposals.add(&command, work, reply, node.now_us);
         Ok(None)
     }
 }
@@ -110,8 +119,9 @@ fn jobs_together(template: &Template) -> usize {
 }
 
 /// What became of the jobs of a part.
-pub(super) fn filled(outcomes: &[PushOutcome], next: Option<Millis>) -> ScheduleFilled {
-    let mut filled = ScheduleFilled { next, ..ScheduleFilled::default() };
+pub(super) fn filled(outcomes: &[PushOutcome], body_bytes: u64, next: Option<Millis>) -> ScheduleFilled {
+    let bytes = outcomes.len() as u64 * body_bytes;
+    let mut filled = ScheduleFilled { bytes, next, ..ScheduleFilled::default() };
     for outcome in outcomes {
         filled.instants += 1;
         match outcome {

@@ -11,7 +11,6 @@ use super::Leader;
 use super::proposals::Reply;
 use super::schedules::{Template, template, unreadable_rules};
 use crate::group::Group;
-use crate::group::work::INSTANTS_PER_UNIT;
 use crate::io::Notice;
 use crate::node::Node;
 use crate::node::connections::Asker;
@@ -26,11 +25,13 @@ use adjourn_types::{JobId, Key, Overlap, SCHEDULE_MISSED_DEFAULT, ScheduleRules,
 const FIRED_PER_TURN_MAX: usize = 32;
 /// A turn decides about no more schedules after this much work.
 const FIRING_WORK: u64 = 256;
+/// How many instants that were missed are a unit of work: they are counted one by one.
+const INSTANTS_PER_UNIT: u64 = 16;
 /// Most of them whose commands are not applied: so many for each millisecond that a command takes, within these limits. More would make
 /// entries longer, and fewer would let a slow disk, or a distant member, keep them waiting.
 const IN_FLIGHT_PER_MS: usize = 16;
-const IN_FLIGHT_LEAST: usize = 128;
-const IN_FLIGHT_MOST: usize = 4096;
+const IN_FLIGHT_MIN: usize = 128;
+const IN_FLIGHT_MAX: usize = 4096;
 /// The jobs that one command pushes take at most about this many bytes, if they are more than one.
 const FIRED_BYTES_MAX: usize = 256 << 10;
 /// What a job takes in a command beside its record, in bytes; more than that.
@@ -82,7 +83,7 @@ impl Firings {
     /// True if no more commands can be proposed before some are applied.
     fn are_enough(&self) -> bool {
         let took_ms = usize::try_from(self.took_us / 1000).unwrap_or(usize::MAX);
-        let most = took_ms.saturating_mul(IN_FLIGHT_PER_MS).clamp(IN_FLIGHT_LEAST, IN_FLIGHT_MOST);
+        let most = took_ms.saturating_mul(IN_FLIGHT_PER_MS).clamp(IN_FLIGHT_MIN, IN_FLIGHT_MAX);
         self.in_flight.len() >= most
     }
 }

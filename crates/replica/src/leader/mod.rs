@@ -202,7 +202,7 @@ impl Leader {
             match reply {
                 Reply::Request(asker)
                 | Reply::Bulk { asker, .. }
-                | Reply::Fill(asker, _)
+                | Reply::Fill { asker, .. }
                 | Reply::SetSchedule(asker, ..)
                 | Reply::Open(asker, _)
                 | Reply::Resume(asker, _) => {

@@ -96,9 +96,11 @@ impl Leader {
                 };
                 node.connections.send(asker, response);
             }
-            Reply::Fill(asker, next) => {
+            Reply::Fill { asker, body_bytes, next } => {
                 let response = match outcome {
-                    Outcome::Pushed(outcomes) => Response::ScheduleFilled(filled(&outcomes, next)),
+                    Outcome::Pushed(outcomes) => {
+                        Response::ScheduleFilled(filled(&outcomes, body_bytes, next))
+                    }
                     other => response(other),
                 };
                 node.connections.send(asker, response);

@@ -28,8 +28,8 @@ pub(crate) enum Reply {
     Part(ConnectionId),
     /// A BULK, and the cursor to continue with.
     Bulk { asker: Asker, cursor: Bytes, found: usize },
-    /// A `SCHEDULE_FILL`, and where the next part of it begins.
-    Fill(Asker, Option<Millis>),
+    /// A `SCHEDULE_FILL`: the length of the body of each job, and where the next part begins.
+    Fill { asker: Asker, body_bytes: u64, next: Option<Millis> },
     /// A HELLO that opens a session, and the token's name.
     Open(Asker, String),
     /// A HELLO that resumes a lapsed session.

@@ -153,7 +153,8 @@ impl<'a> Reader<'a> {
             self.room = Some(room);
             self.place = None;
         }
-        let (connection, outbox, access) = (self.connection, self.outbox.clone(), client.access());
+        let (connection, access) = (self.connection, client.access());
+        let outbox = self.outbox.clone().of_client(client.token());
         self.body_bytes_max = config.body_bytes_max.min(access.body_bytes_max);
         let (address, in_flight_max) = (address.to_owned(), self.gauge.in_flight_max());
         let arrival = Arrival { secret, access, address, in_flight_max };

@@ -18,7 +18,7 @@ use tracing::{info, warn};
 
 use super::clock::wall;
 use super::rate::Rate;
-use adjourn_protocol::{Edit, ErrorCode, ErrorReply, Request};
+use adjourn_protocol::{Edit, ErrorCode, ErrorReply, Request, Response};
 use adjourn_transport::Mark;
 use adjourn_types::{Access, Millis};
 pub use file::{Limits, SecretHash, Text, TokenEntry, TokenError, TokenFile, TokenName, new_secret};
@@ -297,6 +297,14 @@ impl ShownToken {
         self.0.has_ended(wall())
     }
 
+    /// Charges the jobs that a request pushed without bringing them: only its answer says how many they were.
+    pub fn charge(&self, answer: &Response) {
+        let Response::ScheduleFilled(filled) = answer else { return };
+        let limits = [(&self.0.jobs, filled.jobs()), (&self.0.bytes, filled.bytes)];
+        let limits = limits.into_iter().filter_map(|(rate, much)| Some((rate.as_ref()?, much)));
+        limits.for_each(|(rate, much)| rate.charge(much));
+    }
+
     /// Admits one more client.
     ///
     /// # Errors
@@ -349,13 +357,14 @@ impl AdmittedClient {
     }
 
     /// Fails if the bodies that a request brings exceed a limit now. An edit with a body counts as a push of one job. A
-    /// refused request uses up nothing.
+    /// refused request uses up nothing. What a backfill pushes is [charged](ShownToken::charge) with its answer.
     pub fn bring(&self, request: &Request) -> Result<(), ErrorReply> {
         let (jobs, bytes) = match request {
             Request::Push(push) => {
                 (push.jobs.len() as u64, push.jobs.iter().map(|job| job.body.len() as u64).sum())
             }
             Request::Edit(Edit { body: Some(body), .. }) => (1, body.len() as u64),
+            Request::ScheduleFill(fill) if !fill.is_dry_run => (0, 0),
             _ => return Ok(()),
         };
         let limits = [(&self.0.jobs, jobs, "jobs"), (&self.0.bytes, bytes, "bytes of bodies")];

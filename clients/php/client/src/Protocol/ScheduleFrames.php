@@ -574,6 +574,7 @@ final class ScheduleFrames
      *
      * @return array{
      *     next_ms: int, // From when the next part goes on; 0 if this was the last one.
+     *     bytes: int, // Bytes of the bodies of the jobs of this part, also of those that were not pushed: like a push, it counts for the rates of the token; 0 after a dry run.
      *     instants: int, // Instants of the schedule in this part.
      *     pushed: int, // Jobs that were pushed.
      *     kept: int, // Instants whose job is in the topic already, by its key.
@@ -583,7 +584,7 @@ final class ScheduleFrames
     public static function decodeScheduleFilled(string $frame): array
     {
         $at = Codec::HEAD_BYTES;
-        $f = Codec::fixed('Pnext_ms/Vinstants/Vpushed/Vkept/Vrefused', 24, $frame, $at);
+        $f = Codec::fixed('Pnext_ms/Pbytes/Vinstants/Vpushed/Vkept/Vrefused', 32, $frame, $at);
 
         return $f;
     }

@@ -350,7 +350,7 @@ final class ReachTest extends TestCase
             Opcode::Groups => $send(Opcode::Groups, ['after' => $isFirst ? 'a' : '', 'groups' => $isFirst ? [] : [self::GROUP]]),
             Opcode::Reasons => $send(Opcode::Reasons, ['reasons' => [self::REASON]]),
             Opcode::ScheduleRan => $send(Opcode::ScheduleRan, ['job' => 42]),
-            Opcode::ScheduleFilled => $send(Opcode::ScheduleFilled, ['next_ms' => 7000, 'instants' => 9, 'pushed' => 5, 'kept' => 3, 'refused' => 1]),
+            Opcode::ScheduleFilled => $send(Opcode::ScheduleFilled, ['next_ms' => 7000, 'bytes' => 45, 'instants' => 9, 'pushed' => 5, 'kept' => 3, 'refused' => 1]),
             Opcode::Instants => $send(Opcode::Instants, ['zone_data' => '2026f, bundled', 'instants' => [['instant_ms' => 7, 'local' => 'there']]]),
             default => $send($request->opcode->answer()),
         };

@@ -1117,6 +1117,7 @@ final class ServerCodec
      *
      * @param array{
      *     next_ms: int, // From when the next part goes on; 0 if this was the last one.
+     *     bytes: int, // Bytes of the bodies of the jobs of this part, also of those that were not pushed: like a push, it counts for the rates of the token; 0 after a dry run.
      *     instants: int, // Instants of the schedule in this part.
      *     pushed: int, // Jobs that were pushed.
      *     kept: int, // Instants whose job is in the topic already, by its key.
@@ -1129,7 +1130,7 @@ final class ServerCodec
             throw Codec::outOfRange(['instants' => [$f['instants'], 32], 'pushed' => [$f['pushed'], 32], 'kept' => [$f['kept'], 32], 'refused' => [$f['refused'], 32]]);
         }
 
-        return pack('PVVVV', $f['next_ms'], $f['instants'], $f['pushed'], $f['kept'], $f['refused']);
+        return pack('PPVVVV', $f['next_ms'], $f['bytes'], $f['instants'], $f['pushed'], $f['kept'], $f['refused']);
     }
 
     /**

@@ -75,7 +75,7 @@ _REASON = struct.Struct("<BQQQH")
 _SCHEDULE = struct.Struct("<QQQQQIIIBBBHBHH")
 _SCHEDULED = struct.Struct("<QIQ")
 _SCHEDULE_2 = struct.Struct("<IIHI")
-_SCHEDULE_FILLED = struct.Struct("<QIIII")
+_SCHEDULE_FILLED = struct.Struct("<QQIIII")
 _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
 _TOPIC_COUNT = struct.Struct("<BIQBQQQQQQQQQ")
@@ -905,6 +905,10 @@ class ScheduleFilled(Response):
     IS_PROOF = True
     next_ms: int = 0
     """From when the next part goes on; 0 if this was the last one."""
+    bytes: int = 0
+    """Bytes of the bodies of the jobs of this part, also of those that were not pushed: like a push, it counts for
+    the rates of the token; 0 after a dry run.
+    """
     instants: int = 0
     """Instants of the schedule in this part."""
     pushed: int = 0
@@ -1677,8 +1681,8 @@ def _read_schedule_ran(data: bytes) -> ScheduleRan:
 
 
 def _read_schedule_filled(data: bytes) -> ScheduleFilled:
-    next_ms, instants, pushed, kept, refused = _SCHEDULE_FILLED.unpack_from(data)
-    return ScheduleFilled(next_ms, instants, pushed, kept, refused)
+    next_ms, bytes_, instants, pushed, kept, refused = _SCHEDULE_FILLED.unpack_from(data)
+    return ScheduleFilled(next_ms, bytes_, instants, pushed, kept, refused)
 
 
 def _read_error(data: bytes) -> Error:

@@ -357,6 +357,7 @@ final class ResponseJson {
     private static Map<String, Object> scheduleFilled(Response.ScheduleFilled frame) throws MalformedFrameException {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("next_ms", Long.toUnsignedString(frame.nextMs()));
+        json.put("bytes", Long.toUnsignedString(frame.bytes()));
         json.put("instants", Integer.toUnsignedLong(frame.instants()));
         json.put("pushed", Integer.toUnsignedLong(frame.pushed()));
         json.put("kept", Integer.toUnsignedLong(frame.kept()));

@@ -209,7 +209,7 @@ class ScheduleTest {
             for (long next : new long[] {5, 0}) {
                 ScriptedServer.Request fill = peer.next(Opcode.SCHEDULE_FILL);
                 asked.add(List.of(fill.u64(0), fill.u64(8), (long) fill.payload()[16]));
-                peer.send(Opcode.SCHEDULE_FILLED, fill.id(), body -> body.u64(next).u32(4).u32(3).u32(2).u32(1));
+                peer.send(Opcode.SCHEDULE_FILLED, fill.id(), body -> body.u64(next).u64(12).u32(4).u32(3).u32(2).u32(1));
             }
             peer.untilEnd();
         }); Client client = Client.builder().address(server.address()).connect()) {

@@ -374,12 +374,14 @@ public sealed interface Response {
      * A part of a time that has passed is filled, or counted.
      *
      * @param nextMs from when the next part goes on; 0 if this was the last one
+     * @param bytes bytes of the bodies of the jobs of this part, also of those that were not pushed: like a push, it counts for
+     *     the rates of the token; 0 after a dry run
      * @param instants instants of the schedule in this part
      * @param pushed jobs that were pushed
      * @param kept instants whose job is in the topic already, by its key
      * @param refused jobs that the topic's policy, or a limit of the queue, does not allow
      */
-    record ScheduleFilled(long nextMs, int instants, int pushed, int kept, int refused) implements Response, Proof {
+    record ScheduleFilled(long nextMs, long bytes, int instants, int pushed, int kept, int refused) implements Response, Proof {
     }
 
     /**

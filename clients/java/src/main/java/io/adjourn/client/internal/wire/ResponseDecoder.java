@@ -181,7 +181,7 @@ public final class ResponseDecoder {
     }
 
     private static Response.ScheduleFilled scheduleFilled(FrameReader in) throws MalformedFrameException {
-        return new Response.ScheduleFilled(in.u64(), in.u32(), in.u32(), in.u32(), in.u32());
+        return new Response.ScheduleFilled(in.u64(), in.u64(), in.u32(), in.u32(), in.u32(), in.u32());
     }
 
     private static Response.Error error(FrameReader in) throws MalformedFrameException {
