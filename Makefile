@@ -25,7 +25,7 @@ endif
 test: format lint docs fuzz-builds tests
 	@# They wait more than they work, so two of them run at a time.
 	@($(MAKE) --no-print-directory clients && $(MAKE) --no-print-directory test-packages) & first=$$!; \
-		$(MAKE) --no-print-directory test-openapi test-console; second=$$?; \
+		$(MAKE) --no-print-directory test-beanstalkd test-openapi test-console; second=$$?; \
 		wait $$first && exit $$second
 
 ## format: fail if a file is not formatted
@@ -83,6 +83,12 @@ test-openapi:
 test-console:
 	@$(CARGO) build --quiet --locked
 	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/console/test
+
+## test-beanstalkd: the port for callers of beanstalkd beside the original, and with its public clients; skips what is not installed
+.PHONY: test-beanstalkd
+test-beanstalkd:
+	@$(CARGO) build --quiet --locked
+	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/beanstalkd/test
 
 ## images: take the pictures of docs/images anew; target/images gets one of every screen
 .PHONY: images

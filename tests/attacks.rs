@@ -328,7 +328,7 @@ fn a13_what_only_an_operator_may() {
         Request::ClusterAdd { address: "127.0.0.1:1".to_owned() },
         Request::ClusterRemove { node: 1 },
         Request::ClusterTransfer { node: 0 },
-        Request::Pause { topic: topic("shop.a") },
+        Request::Pause { topic: topic("shop.a"), for_ms: None },
     ] {
         assert_eq!(refusal(&mut thief, request), ErrorCode::Forbidden);
     }

@@ -2,6 +2,7 @@
 
 mod again;
 mod api;
+mod beanstalkd;
 mod connections;
 mod console;
 mod cors;

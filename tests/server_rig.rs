@@ -30,8 +30,8 @@ pub(crate) struct Node {
     running: Option<Running>,
     pub(crate) address: SocketAddr,
     http: Option<SocketAddr>,
-    /// Of ouqiang, of Youzan and of php-delayqueue.
-    dialects: [Option<SocketAddr>; 3],
+    /// Of ouqiang, of Youzan, of php-delayqueue and of beanstalkd.
+    dialects: [Option<SocketAddr>; 4],
 }
 
 impl Node {
@@ -60,7 +60,12 @@ impl Node {
             let http = Http::reserve(&config).await?;
             let (address, dialects) = (
                 http.address(),
-                [http.ouqiang_address(), http.youzan_address(), http.php_delayqueue_address()],
+                [
+                    http.ouqiang_address(),
+                    http.youzan_address(),
+                    http.php_delayqueue_address(),
+                    http.beanstalkd_address(),
+                ],
             );
             let console = PagesConfig::of(&config);
             let running = Server::start(config).await?;
@@ -90,6 +95,11 @@ impl Node {
     /// Where producers of php-delayqueue are heard.
     pub(crate) fn php_delayqueue_address(&self) -> SocketAddr {
         self.dialects[2].expect("it listens for them")
+    }
+
+    /// Where callers of beanstalkd are heard.
+    pub(crate) fn beanstalkd_address(&self) -> SocketAddr {
+        self.dialects[3].expect("it listens for them")
     }
 
     /// Where other nodes connect.

@@ -226,13 +226,16 @@ func backup(t *testing.T, ctx context.Context, q *adjourn.Client) {
 	}
 }
 
+// withoutCall is the request that no call sends: only tools and consoles need it.
+const withoutCall = "RESERVE_JOB"
+
 func TestEveryRequestCanBeSent(t *testing.T) {
 	dial, r := recorded(t)
 	q, ctx := dial(), testContext(t)
 	for _, request := range schemaRequests {
-		if call := calls[request.name]; call == nil {
-			t.Errorf("%s: no call sends it", request.name)
-		} else {
+		if call := calls[request.name]; (call == nil) != (request.name == withoutCall) {
+			t.Errorf("%s: a call sends it: %v", request.name, call != nil)
+		} else if call != nil {
 			call(t, ctx, q)
 		}
 	}
@@ -240,7 +243,7 @@ func TestEveryRequestCanBeSent(t *testing.T) {
 		t.Error(err)
 	}
 	for _, request := range schemaRequests {
-		if len(r.payloads(wire.Opcode(request.number))) == 0 {
+		if len(r.payloads(wire.Opcode(request.number))) == 0 && request.name != withoutCall {
 			t.Errorf("%s was not sent", request.name)
 		}
 	}

@@ -20,6 +20,7 @@ var schemaRequests = []named{
 	{"UNSUBSCRIBE", 35, ""},
 	{"CANCEL", 36, ""},
 	{"LEASES", 37, ""},
+	{"RESERVE_JOB", 38, ""},
 	{"FINISH", 48, ""},
 	{"RELEASE", 49, ""},
 	{"TOUCH", 50, ""},
@@ -157,7 +158,7 @@ var schemaErrors = []named{
 }
 
 var schemaLimits = []named{
-	{"TOPIC_BYTES_MAX", 128, "TopicBytesMax"},
+	{"TOPIC_BYTES_MAX", 200, "TopicBytesMax"},
 	{"KEY_BYTES_MAX", 256, "KeyBytesMax"},
 	{"HEADERS_BYTES_MAX", 1024, "HeadersBytesMax"},
 	{"ATTRIBUTES_BYTES_MAX", 4096, "AttributesBytesMax"},

@@ -313,6 +313,57 @@ func testOperations(t *testing.T, dial func(options ...adjourn.Option) *adjourn.
 	}
 }
 
+func TestATopicHasANameOfUpTo200Bytes(t *testing.T) {
+	q, ctx := adjourntest.Start(t).Dial(), testContext(t)
+	longest := "aZ09._:/-+;$()" + strings.Repeat("x", 186)
+	must[adjourn.JobID](t)(q.Push(ctx, longest, "a"))
+	if job := reserveOne(t, q, longest); job.Topic != longest {
+		t.Errorf("%q", job.Topic)
+	}
+	for _, refused := range []string{"", "-a", "a b", "a=b", longest + "x"} {
+		if _, err := q.Push(ctx, refused, "a"); !errors.Is(err, adjourn.ErrUsage) {
+			t.Errorf("%q: %v", refused, err)
+		}
+	}
+}
+
+func TestAPauseEndsByItself(t *testing.T) {
+	q, ctx := adjourntest.StartServer(t).Dial(), testContext(t)
+	must[adjourn.JobID](t)(q.Push(ctx, "t", "a"))
+	pauseLeft := func() time.Duration { return must[*adjourn.TopicInfo](t)(q.Topic(ctx, "t")).PauseLeft }
+	for _, d := range []time.Duration{0, -time.Second} {
+		if err := q.PauseFor(ctx, "t", d); !errors.Is(err, adjourn.ErrUsage) {
+			t.Errorf("%v: %v", d, err)
+		}
+	}
+	if err := q.PauseFor(ctx, "t", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if left := pauseLeft(); left <= time.Hour-patience || left > time.Hour {
+		t.Errorf("%v of an hour are left", left)
+	}
+	if err := q.Pause(ctx, "t"); err != nil {
+		t.Fatal(err)
+	}
+	if left := pauseLeft(); left != 0 {
+		t.Errorf("a pause without an end ends in %v", left)
+	}
+	paused := time.Now()
+	if err := q.PauseFor(ctx, "t", time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Reserve(ctx, adjourn.ReserveRequest{Topics: []string{"t"}}); !errors.Is(err, adjourn.ErrPaused) {
+		t.Errorf("%v", err)
+	}
+	reserveOne(t, q, "t")
+	if lasted := time.Since(paused); lasted < 900*time.Millisecond {
+		t.Errorf("a pause of 1 s lasted for %v", lasted)
+	}
+	if topic := must[*adjourn.TopicInfo](t)(q.Topic(ctx, "t")); topic.Paused || topic.PauseLeft != 0 {
+		t.Errorf("%+v", topic)
+	}
+}
+
 // clockOf is the wall clock of the queue.
 func clockOf(ctx context.Context, q *adjourn.Client) time.Time {
 	now, _ := q.Ping(ctx)

@@ -102,9 +102,18 @@ func (q *Client) Stats(ctx context.Context) (*Stats, error) {
 	}, nil
 }
 
-// Pause stops delivery of a topic's jobs.
+// Pause stops delivery of a topic's jobs until [Client.Resume].
 func (q *Client) Pause(ctx context.Context, topic string) error {
 	return q.done(ctx, &wire.Pause{Topic: topic})
+}
+
+// PauseFor is [Client.Pause], and the pause ends by itself after d, of which at most ten years count. Of a paused topic only the end of
+// the pause changes.
+func (q *Client) PauseFor(ctx context.Context, topic string, d time.Duration) error {
+	if d <= 0 {
+		return usage("a pause of %v: give a positive duration", d)
+	}
+	return q.done(ctx, &wire.Pause{Topic: topic, ForMs: durationMs(d)})
 }
 
 // Resume restarts delivery of a topic's jobs.
@@ -143,6 +152,8 @@ type TopicInfo struct {
 	Jobs   uint64
 	Bytes  uint64
 	Paused bool
+	// PauseLeft is how long the pause lasts; 0 without one, or if it does not end by itself.
+	PauseLeft time.Duration
 	// Policy has the server's defaults for retries where the topic does not set them.
 	Policy Policy
 	// AttemptsOfServer and BackoffOfServer say that AttemptsMax and Backoff are such defaults.
@@ -156,7 +167,7 @@ func (q *Client) Topic(ctx context.Context, topic string) (*TopicInfo, error) {
 		return nil, err
 	}
 	return &TopicInfo{
-		Jobs: a.Jobs, Bytes: a.Bytes, Paused: a.Marks&wire.SettingsMarkPaused != 0, Policy: policyOf(&a.Settings),
+		Jobs: a.Jobs, Bytes: a.Bytes, Paused: a.Marks&wire.SettingsMarkPaused != 0, PauseLeft: millis(a.PauseLeftMs), Policy: policyOf(&a.Settings),
 		AttemptsOfServer: a.Marks&wire.SettingsMarkAttemptsOfServer != 0, BackoffOfServer: a.Marks&wire.SettingsMarkBackoffOfServer != 0,
 	}, nil
 }

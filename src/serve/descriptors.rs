@@ -71,6 +71,7 @@ fn ports(config: &Config) -> usize {
         &config.ouqiang_listen,
         &config.youzan_listen,
         &config.php_delayqueue_listen,
+        &config.beanstalkd_listen,
     ];
     1 + others.into_iter().flatten().count()
 }

@@ -13,13 +13,14 @@ use adjourn_server::Running;
 
 /// The addresses that were taken, as one JSON object: by the keys of the configuration.
 pub(super) fn addresses(running: &Running, http: &Http) -> String {
-    let ports: [(&str, Option<SocketAddr>); 6] = [
+    let ports: [(&str, Option<SocketAddr>); 7] = [
         ("listen", Some(running.address())),
         ("http_listen", http.address()),
         ("console_listen", http.console_listen()),
         ("ouqiang_listen", http.ouqiang_address()),
         ("youzan_listen", http.youzan_address()),
         ("php_delayqueue_listen", http.php_delayqueue_address()),
+        ("beanstalkd_listen", http.beanstalkd_address()),
     ];
     let taken: BTreeMap<&str, String> =
         ports.into_iter().filter_map(|(key, address)| Some((key, address?.to_string()))).collect();

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write_json};
+use adjourn_json::values::spelled;
 use adjourn_json::{TopicSettingsJson, defaults_text, setting_change, settings_text};
 use adjourn_types::{PolicyChange, Setting, TopicName};
 
@@ -235,7 +236,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         let defaults = defaults_text(&shown).map(|(name, text)| (name, format!("{text} (default)")));
         let lines: Vec<(&str, String)> = set.chain(defaults).collect();
         let width = lines.iter().map(|(name, _)| name.len() + 2).max().unwrap_or_default().max(14);
-        let state = if shown.paused { ", paused" } else { "" };
+        let state = match (shown.paused, shown.pause_left_ms) {
+            (false, _) => String::new(),
+            (true, 0) => ", paused".to_owned(),
+            (true, left_ms) => format!(", paused for {}", spelled(left_ms / 1000 * 1000)),
+        };
         writeln!(out, "{topic}: {} jobs, {} bytes{state}", shown.jobs, shown.bytes)?;
         lines.iter().try_for_each(|(name, text)| writeln!(out, "  {name:<width$}{text}"))
     })

@@ -1,5 +1,7 @@
 //! `adjourn pause`, `resume`, `peek` and `topic`: one topic.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -11,21 +13,26 @@ use crate::jobs::bulk::{all_steps, count_if_allowed};
 use crate::output::print_json;
 use adjourn_client::{Client, ClientError};
 use adjourn_json::JobJson;
+use adjourn_json::values::{ValueError, duration_within};
 use adjourn_protocol::{Bulk, Change, ErrorCode};
-use adjourn_types::limits::BULK_JOBS_MAX;
+use adjourn_types::limits::{BULK_JOBS_MAX, DELAY_MS_MAX};
 use adjourn_types::{Filter, States, TopicName};
 
 const PAUSE_EXAMPLE: &str = "\
-Jobs can still be pushed and become ready; they are not delivered until `adjourn resume`.
+Jobs can still be pushed and become ready; they are not delivered until `adjourn resume`, or until the time of --for is over.
 A topic is created with its first job: before that there is nothing to pause, and the command ends with 3.
 
-Example:
-  adjourn pause emails";
+Examples:
+  adjourn pause emails
+  adjourn pause emails --for 10m";
 
 /// What `adjourn pause` is told.
 #[derive(Debug, Args)]
 #[command(after_help = PAUSE_EXAMPLE)]
 pub(crate) struct PauseArgs {
+    /// End the pause after this time; of a paused topic, too
+    #[arg(long = "for", value_name = "DURATION", value_parser = pause_ms)]
+    for_ms: Option<u64>,
     #[command(flatten)]
     topic: TopicArgs,
 }
@@ -131,7 +138,15 @@ struct TopicArgs {
 /// Runs `adjourn pause`.
 pub(crate) fn pause(args: PauseArgs) -> Result<(), Failure> {
     let TopicArgs { topic, server } = args.topic;
-    server.with_client(Session::None, async |client| client.pause(&topic).await)
+    server.with_client(Session::None, async |client| match args.for_ms {
+        Some(for_ms) => client.pause_for(&topic, Duration::from_millis(for_ms)).await,
+        None => client.pause(&topic).await,
+    })
+}
+
+/// Parses how long a pause lasts.
+fn pause_ms(text: &str) -> Result<u64, ValueError> {
+    duration_within(text, 1..=DELAY_MS_MAX)
 }
 
 /// Runs `adjourn resume`.

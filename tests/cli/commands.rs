@@ -507,7 +507,16 @@ fn a_refused_line_leaves_its_place() {
 fn a_paused_topic_gives_nothing() {
     let rig = Rig::start();
     rig.push(&["work"]);
+    assert_eq!(rig.ok(&["pause", "work", "--for", "10m"]), "");
+    let shown = rig.ok(&["topic", "show", "work"]);
+    assert!(shown.contains(", paused for 9m 59s") || shown.contains(", paused for 10m"), "{shown}");
+    assert!(
+        rig.json(&["topic", "show", "work", "--json"])["pause_left_ms"]
+            .as_u64()
+            .is_some_and(|left| left > 500_000)
+    );
     assert_eq!(rig.ok(&["pause", "work"]), "");
+    assert_eq!(rig.json(&["topic", "show", "work", "--json"])["pause_left_ms"], json!(null));
     rig.fails(&["reserve", "work"], 3, "PAUSED");
     let topics = rig.ok(&["topics"]);
     assert!(topics.contains("work (paused)"), "{topics}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjourn_client::{Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
-use adjourn_protocol::{Delivered, ErrorCode, NewJob, PushResult, Reserve, Subscribe};
+use adjourn_protocol::{Delivered, ErrorCode, JobRef, NewJob, PushResult, Reserve, Subscribe};
 use adjourn_server::{Running, Server, config::Config};
 use adjourn_types::{JobId, RetryDefaults, TopicName};
 use tempfile::TempDir;
@@ -77,6 +77,41 @@ fn ids(results: &[PushResult]) -> impl Iterator<Item = JobId> {
         PushResult::Pushed(id) => *id,
         other => panic!("{other:?}"),
     })
+}
+
+#[tokio::test]
+async fn one_job_is_reserved_in_a_topic_whose_pause_ends_by_itself() {
+    let node = Node::start().await;
+    let client = node.client().await;
+    let topic: TopicName = "t".parse().unwrap();
+    let [first, second] = [
+        client.push_one(&topic, NewJob::new("a")).await.unwrap(),
+        client.push_one(&topic, NewJob::new("b")).await.unwrap(),
+    ];
+    client.pause(&topic).await.unwrap();
+    client.pause_for(&topic, Duration::from_millis(700)).await.unwrap();
+    let settings = client.topic_settings(&topic).await.unwrap();
+    assert!(settings.paused && (1..=700).contains(&settings.pause_left_ms), "{settings:?}");
+    let job = client.reserve_job(JobRef::Id(second)).await.unwrap();
+    assert_eq!((job.lease.job, &job.body[..]), (second, &b"b"[..]), "the pause does not hold it back");
+    let refused = client.reserve_job(JobRef::Id(second)).await.unwrap_err();
+    assert_eq!(refused.code(), Some(ErrorCode::Reserved));
+    let began = tokio::time::Instant::now();
+    let reserve = Reserve { topics: vec![topic.clone()], jobs_max: 9, wait_ms: 30_000, weights: Vec::new() };
+    let jobs = client.reserve(reserve).await.unwrap();
+    assert_eq!(jobs.iter().map(|job| job.lease.job).collect::<Vec<_>>(), [first]);
+    assert!(began.elapsed() < Duration::from_secs(20), "it came when the pause ended");
+    let settings = client.topic_settings(&topic).await.unwrap();
+    assert_eq!((settings.paused, settings.pause_left_ms), (false, 0));
+    client.bury(vec![job.lease]).await.unwrap();
+    assert_eq!(client.reserve_job(JobRef::Id(second)).await.unwrap().attempts, 2, "a buried one, too");
+    client.pause_for(&topic, Duration::from_mins(10)).await.unwrap();
+    client.pause_for(&topic, Duration::ZERO).await.unwrap();
+    assert!(!client.topic_settings(&topic).await.unwrap().paused);
+    assert_eq!(
+        client.reserve_job(JobRef::Id(JobId(99))).await.unwrap_err().code(),
+        Some(ErrorCode::NotFound)
+    );
 }
 
 #[tokio::test]

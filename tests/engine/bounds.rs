@@ -207,7 +207,7 @@ fn delete(queue: &mut Queue, job: JobId) {
 }
 
 fn pause(topic: &str, paused: bool) -> Command<'_> {
-    Command::TopicPause { topic, paused, by: "" }
+    Command::TopicPause { topic, paused, by: "", for_ms: None }
 }
 
 #[test]

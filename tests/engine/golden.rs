@@ -93,17 +93,21 @@ impl Written {
                 ttr_ms: self.number("ttr").map(|ttr| u32::try_from(ttr).expect("short")),
             },
             "bury" => Command::Bury { leases: self.leases(), reason: "" },
-            "delete" => Command::Delete { job: self.select() },
-            "reschedule" => Command::Reschedule { job: self.select(), due: self.due(), version: None },
-            "runnow" => Command::RunNow { job: self.select() },
+            "delete" => Command::Delete { job: self.selected(0) },
+            "reschedule" => Command::Reschedule { job: self.selected(0), due: self.due(), version: None },
+            "runnow" => Command::RunNow { job: self.selected(0) },
             "kickmany" => Command::KickMany {
                 topic: self.word(0),
                 jobs_max: u32::try_from(self.number("max").unwrap_or(1)).expect("few"),
             },
-            "kick" => Command::Kick { job: self.select() },
+            "kick" => Command::Kick { job: self.selected(0) },
             "policy" => Command::TopicPolicy { topic: self.word(0), change: &self.attributes },
-            "pause" => Command::TopicPause { topic: self.word(0), paused: true, by: "" },
-            "unpause" => Command::TopicPause { topic: self.word(0), paused: false, by: "" },
+            "pause" => {
+                let for_ms = self.number("for");
+                Command::TopicPause { topic: self.word(0), paused: true, by: "", for_ms }
+            }
+            "unpause" => Command::TopicPause { topic: self.word(0), paused: false, by: "", for_ms: None },
+            "reservejob" => Command::ReserveJob { session: self.session(), job: self.selected(1) },
             "deletetopic" => Command::TopicDelete { topic: self.word(0) },
             _ => self.about_schedule(),
         }
@@ -236,10 +240,10 @@ impl Written {
         }
     }
 
-    fn select(&self) -> JobSelect<'_> {
-        match self.word(0).split_once('/') {
+    fn selected(&self, nth: usize) -> JobSelect<'_> {
+        match self.word(nth).split_once('/') {
             Some((topic, key)) => JobSelect::Key { topic, key: key.as_bytes() },
-            None => JobSelect::Id(JobId(self.word(0).parse().expect("a job's number"))),
+            None => JobSelect::Id(JobId(self.word(nth).parse().expect("a job's number"))),
         }
     }
 
@@ -454,7 +458,7 @@ impl Talk {
         match verb {
             "job" => {
                 let written = Written::parse(question);
-                let Ok(view) = self.engine.job(&written.select(), &mut self.bodies);
+                let Ok(view) = self.engine.job(&written.selected(0), &mut self.bodies);
                 vec![view.map_or_else(|| "none".to_owned(), |view| self.describe(&view))]
             }
             "peek" => {
@@ -484,7 +488,7 @@ impl Talk {
                 self.engine.groups_after(topic, "", "").map(|group| tell_group(&group)).collect()
             }
             "why" => {
-                let Ok(view) = self.engine.job(&Written::parse(question).select(), &mut self.bodies);
+                let Ok(view) = self.engine.job(&Written::parse(question).selected(0), &mut self.bodies);
                 let holds = view.map(|view| self.engine.holds_of_job(&view)).unwrap_or_default();
                 holds.iter().map(|hold| format!("{hold:?}")).collect()
             }
@@ -556,17 +560,10 @@ fn tell_group(view: &GroupView<'_>) -> String {
 fn tell_topic(view: &TopicView<'_>) -> String {
     let paused = if view.paused.is_some() { " paused" } else { "" };
     let since = view.ready_since.map(|since| format!(" ready_since={since}")).unwrap_or_default();
+    let TopicView { name, delayed, ready, reserved, buried, pushed, finished, deleted, expired, .. } = view;
+    let counts = format!("delayed={delayed} ready={ready} reserved={reserved} buried={buried}");
     format!(
-        "{}{paused} delayed={} ready={} reserved={} buried={} pushed={} finished={} deleted={} expired={}{since}",
-        view.name,
-        view.delayed,
-        view.ready,
-        view.reserved,
-        view.buried,
-        view.pushed,
-        view.finished,
-        view.deleted,
-        view.expired
+        "{name}{paused} {counts} pushed={pushed} finished={finished} deleted={deleted} expired={expired}{since}"
     )
 }
 

@@ -294,7 +294,7 @@ fn the_state_in_its_format() {
     let mut set = PolicyChange::default();
     set.set.per_second_max = Some(7);
     queue.one(Command::TopicPolicy { topic: "mails", change: &set.encode() });
-    queue.one(Command::TopicPause { topic: "mails", paused: true, by: "ops" });
+    queue.one(Command::TopicPause { topic: "mails", paused: true, by: "ops", for_ms: None });
     let attributes = AttributesBuilder::default().dedupe_retention(HOUR_MS).attempts_max(3).build();
     let attributes = attributes.expect("built");
     let job = NewJob { key: Some(b"17"), attributes: attributes.as_bytes(), ..new_job() };

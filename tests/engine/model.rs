@@ -462,7 +462,12 @@ fn extreme_values_do_no_harm() {
             let secret = SessionSecret::default();
             let mut commands = vec![Command::SessionOpen { secret, leases_outlive: false, client: "" }];
             commands.push(Command::ClockOffset { offset_ms });
-            commands.push(Command::TopicPause { topic: " no topic ", paused: true, by: "" });
+            commands.push(Command::TopicPause {
+                topic: " no topic ",
+                paused: true,
+                by: "",
+                for_ms: Some(u64::MAX),
+            });
             for due in &whens {
                 commands.push(push(1, *due, &[]));
                 commands.push(push(0, *due, &[9, 0, 255, 255, 1]));

@@ -504,7 +504,13 @@ fn a_topic_has_a_policy_and_a_pause() {
         assert_eq!(refused.refusal(), (400, "MALFORMED".to_owned()), "{wrong}");
         assert_eq!(refused.problem()["errors"][0]["pointer"], json!(pointer), "{refused}");
     }
+    assert_eq!(web.post("/v1/topics/t/pause", &json!({"for": "10m"})).status, 204);
+    assert!(web.get("/v1/topics/t").json()["pause_left_ms"].as_u64().is_some_and(|left| left > 500_000));
+    let wrong = web.post("/v1/topics/t/pause", &json!({"for": "10m", "for_ms": 1})).problem();
+    assert_eq!(wrong["errors"][0]["pointer"], "/for_ms");
+    assert_eq!(web.post("/v1/topics/t/pause", &json!({"for_ms": 0})).status, 400);
     assert_eq!(web.ask("POST", "/v1/topics/t/pause", None).status, 204);
+    assert_eq!(web.get("/v1/topics/t").json()["pause_left_ms"], json!(null));
     assert_eq!(web.get("/v1/topics").json()["topics"][0]["paused"], json!(true));
     assert_eq!(web.ask("POST", "/v1/topics/t/resume", None).status, 204);
     let none = json!({"ttr_ms": null, "attempts_max": null});

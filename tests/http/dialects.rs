@@ -16,6 +16,7 @@ fn site() -> Site {
     Site::with(|config| {
         config.ouqiang_listen = Some("127.0.0.1:0".to_owned());
         config.youzan_listen = Some("127.0.0.1:0".to_owned());
+        config.beanstalkd_listen = Some("127.0.0.1:0".to_owned());
     })
 }
 
@@ -53,8 +54,11 @@ fn hurry(site: &Site, topic: &str, key: &str) {
 #[test]
 fn the_document_shows_what_is_answered() {
     let site = site();
-    let places =
-        [("127.0.0.1:9277", site.node.ouqiang_address()), ("127.0.0.1:9278", site.node.youzan_address())];
+    let places = [
+        ("127.0.0.1:9277", site.node.ouqiang_address()),
+        ("127.0.0.1:9278", site.node.youzan_address()),
+        ("127.0.0.1:11300", site.node.beanstalkd_address()),
+    ];
     type_all(DOCUMENT, &site, &places);
 }
 

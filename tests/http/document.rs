@@ -110,7 +110,7 @@ fn generated_clients_know_the_options_of_a_raw_push_and_the_forms_of_values() {
     }
     assert_eq!(of("query"), of_job);
     let topic = parameters.iter().find(|parameter| parameter["name"] == "topic").expect("the topic");
-    assert_eq!((&topic["schema"]["minLength"], &topic["schema"]["maxLength"]), (&1.into(), &128.into()));
+    assert_eq!((&topic["schema"]["minLength"], &topic["schema"]["maxLength"]), (&1.into(), &200.into()));
     let weight = &schemas["Reserve"]["properties"]["weights"]["items"];
     assert_eq!((&weight["minimum"], &weight["maximum"]), (&1.into(), &65_535.into()));
     assert_eq!(schemas["NewJob"]["properties"]["due_ms"]["maximum"], i64::MAX);

@@ -223,7 +223,7 @@ fn a_topic_is_deleted_when_it_has_no_jobs() {
     else {
         panic!("not cleared")
     };
-    assert_eq!(client.ask(Request::Pause { topic: topic("some") }), Response::Done);
+    assert_eq!(client.ask(Request::Pause { topic: topic("some"), for_ms: None }), Response::Done);
     assert_eq!(client.ask(delete()), Response::Done);
     assert_eq!(code(&client.ask(delete())), ErrorCode::NotFound);
     // A topic with that name is another one: it is not paused.

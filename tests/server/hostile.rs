@@ -116,7 +116,7 @@ fn a_frame_that_makes_no_sense_costs_nothing_but_its_answer() {
     let (_data, node, _watcher) = watched();
     let mut client = Raw::greeted(node.address);
     // A PUSH of one job to a topic whose name is too long.
-    let push = [&[0; 8][..], &[200], &[b'a'; 200], &[26, 0, 1, 0, 0, 0], &[0; 26]].concat();
+    let push = [&[0; 8][..], &[201], &[b'a'; 201], &[26, 0, 1, 0, 0, 0], &[0; 26]].concat();
     for (opcode, payload, code) in [
         (0xEE, &b""[..], ErrorCode::Unsupported),
         (0x00, b"", ErrorCode::Unsupported),

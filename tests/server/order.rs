@@ -129,7 +129,8 @@ fn a_reserve_that_does_not_wait_sees_that_its_topic_was_paused_or_resumed() {
     let mut client = Raw::greeted(node.address);
     client.ask(push("t", "body", 0));
     for _ in 0..20 {
-        let answers = ask_all(&mut client, &[Request::Pause { topic: topic("t") }, reserve("t", 0)]);
+        let answers =
+            ask_all(&mut client, &[Request::Pause { topic: topic("t"), for_ms: None }, reserve("t", 0)]);
         assert_eq!(answers.get(1).map(reserved), Some([].as_slice()));
         let refused = client.ask(reserve("t", 0));
         assert!(matches!(&refused, Response::Error(error) if error.code == ErrorCode::Paused), "{refused:?}");

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entry.
-const COMMANDS: usize = 33;
+const COMMANDS: usize = 34;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -149,7 +149,7 @@ fn commands(attributes: &Attributes) -> Vec<Command<'_>> {
             topic,
             jobs: new_jobs(attributes),
         },
-        Command::TopicPause { topic, paused: true, by: "ops" },
+        Command::TopicPause { topic, paused: true, by: "ops", for_ms: Some(60_000) },
         Command::TopicPolicy { topic, change: &[1, 0, 0, 0] },
         Command::TopicDelete { topic },
         Command::SkipIds { floor: 3_476_000_000_000_000 },
@@ -320,6 +320,7 @@ fn of_many_jobs() -> Vec<Command<'static>> {
             group: "ann",
             change: GroupChange { weight: Some(300), paused: Some(true) },
         },
+        Command::ReserveJob { session: SessionId(7), job: JobSelect::Key { topic: TOPIC, key: b"order 17" } },
         bulk(BulkChange::Reschedule { due: STAMP }),
         bulk(BulkChange::Delete),
         bulk(BulkChange::Kick),
@@ -370,5 +371,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::SchedulePause { .. } => 30,
         Command::ScheduleDelete { .. } => 31,
         Command::GroupSet { .. } => 32,
+        Command::ReserveJob { .. } => 33,
     }
 }

@@ -5,7 +5,7 @@ package limits
 // The limits of a queue. A name says its unit, Bytes or Ms; all others are counts.
 const (
 	// TopicBytesMax: longest topic name.
-	TopicBytesMax = 128
+	TopicBytesMax = 200
 	// KeyBytesMax: longest key.
 	KeyBytesMax = 256
 	// HeadersBytesMax: all header names and values of a job.

@@ -74,6 +74,9 @@ final class FrameJson
                 'after' => U64::parse($j['after'] ?? '0'),
                 'jobs_max' => $j['jobs_max'] ?? 0,
             ],
+            Opcode::ReserveJob => [
+                'ref' => self::referenceIn($j),
+            ],
             Opcode::Finish => [
                 'leases' => array_map(self::leaseIn(...), $j['leases'] ?? []),
             ],
@@ -149,6 +152,7 @@ final class FrameJson
             ],
             Opcode::Pause => [
                 'topic' => $j['topic'] ?? '',
+                'for_ms' => U64::parse($j['for_ms'] ?? '0'),
             ],
             Opcode::Resume => [
                 'topic' => $j['topic'] ?? '',
@@ -395,6 +399,7 @@ final class FrameJson
             Opcode::TopicSettings => [
                 'jobs' => U64::parse($j['jobs'] ?? '0'),
                 'bytes' => U64::parse($j['bytes'] ?? '0'),
+                'pause_left_ms' => U64::parse($j['pause_left_ms'] ?? '0'),
                 'marks' => $j['marks'] ?? 0,
                 'settings' => SettingsCodec::encode(self::settingsIn($j['settings'] ?? [])),
             ],
@@ -537,6 +542,9 @@ final class FrameJson
                 'after' => U64::toString($f['after']),
                 'jobs_max' => $f['jobs_max'],
             ],
+            Opcode::ReserveJob => [
+                ...self::referenceOut($f['ref']),
+            ],
             Opcode::Finish => [
                 'leases' => array_map(self::leaseOut(...), $f['leases']),
             ],
@@ -612,6 +620,7 @@ final class FrameJson
             ],
             Opcode::Pause => [
                 'topic' => $f['topic'],
+                'for_ms' => U64::toString($f['for_ms']),
             ],
             Opcode::Resume => [
                 'topic' => $f['topic'],
@@ -858,6 +867,7 @@ final class FrameJson
             Opcode::TopicSettings => [
                 'jobs' => U64::toString($f['jobs']),
                 'bytes' => U64::toString($f['bytes']),
+                'pause_left_ms' => U64::toString($f['pause_left_ms']),
                 'marks' => $f['marks'] & 7,
                 'settings' => (object) self::settingsOut(SettingsCodec::decode($f['settings'])),
             ],

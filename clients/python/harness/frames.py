@@ -78,6 +78,7 @@ from adjourn.protocol.requests import (
     Request,
     Reschedule,
     Reserve,
+    ReserveJob,
     Resume,
     RunNow,
     ScheduleDelete,
@@ -1304,6 +1305,17 @@ def _leases_of(found: Json) -> Leases:
     return Leases(after, jobs_max)
 
 
+def _reserve_job_json(one: ReserveJob) -> Json:
+    return {
+        **ref_json(one.job),
+    }
+
+
+def _reserve_job_of(found: Json) -> ReserveJob:
+    ref = ref_of(found)
+    return ReserveJob(ref)
+
+
 def _finish_json(one: Finish) -> Json:
     return {
         "leases": [_lease_json(item) for item in one.leases],
@@ -1556,12 +1568,14 @@ def _edit_of(found: Json) -> Edit:
 def _pause_json(one: Pause) -> Json:
     return {
         "topic": one.topic,
+        "for_ms": str(one.for_ms),
     }
 
 
 def _pause_of(found: Json) -> Pause:
     topic = found.get("topic", "")
-    return Pause(topic)
+    for_ms = int(found.get("for_ms", 0))
+    return Pause(topic, for_ms)
 
 
 def _resume_json(one: Resume) -> Json:
@@ -2391,6 +2405,7 @@ def _topic_settings_json(one: TopicSettings) -> Json:
     return {
         "jobs": str(one.jobs),
         "bytes": str(one.bytes),
+        "pause_left_ms": str(one.pause_left_ms),
         "marks": int(one.paused) | bool(one.attempts_of_server) << 1 | bool(one.backoff_of_server) << 2,
         "settings": settings_json(one.policy),
     }
@@ -2399,9 +2414,10 @@ def _topic_settings_json(one: TopicSettings) -> Json:
 def _topic_settings_of(found: Json) -> TopicSettings:
     jobs = int(found.get("jobs", 0))
     bytes_ = int(found.get("bytes", 0))
+    pause_left_ms = int(found.get("pause_left_ms", 0))
     marks = int(found.get("marks", 0))
     settings = settings_of(found.get("settings", {}))
-    return TopicSettings(jobs, bytes_, bool(marks & 1), bool(marks & 2), bool(marks & 4), settings)
+    return TopicSettings(jobs, bytes_, pause_left_ms, bool(marks & 1), bool(marks & 2), bool(marks & 4), settings)
 
 
 def _backup_ready_json(one: BackupReady) -> Json:
@@ -2664,6 +2680,7 @@ TO_JSON: dict[str, Callable[[Any], Json]] = {
     "UNSUBSCRIBE": _unsubscribe_json,
     "CANCEL": _cancel_json,
     "LEASES": _leases_json,
+    "RESERVE_JOB": _reserve_job_json,
     "FINISH": _finish_json,
     "RELEASE": _release_json,
     "TOUCH": _touch_json,
@@ -2755,6 +2772,7 @@ FROM_JSON: dict[str, Callable[[Json], Request | Response]] = {
     "UNSUBSCRIBE": _unsubscribe_of,
     "CANCEL": _cancel_of,
     "LEASES": _leases_of,
+    "RESERVE_JOB": _reserve_job_of,
     "FINISH": _finish_of,
     "RELEASE": _release_of,
     "TOUCH": _touch_of,

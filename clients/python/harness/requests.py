@@ -19,7 +19,7 @@ from adjourn.protocol.numbers import (
 from adjourn.protocol.values import JobRef
 from adjourn.protocol.wire import U8, U16, U64, MalformedFrame, bytes_at, list_at, records, text_at
 
-_TOPIC = re.compile(r"(?!-)[A-Za-z0-9._:/-]{1,128}")
+_TOPIC = re.compile(r"(?!-)[A-Za-z0-9._:/+;$()-]{1,200}")
 
 
 def ref_at(data: bytes, at: int) -> tuple[JobRef, int]:

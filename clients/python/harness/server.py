@@ -65,6 +65,7 @@ from adjourn.protocol.requests import (
     Request,
     Reschedule,
     Reserve,
+    ReserveJob,
     Resume,
     RunNow,
     ScheduleDelete,
@@ -223,7 +224,7 @@ _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
 _SUBSCRIBE = struct.Struct("<IQ")
 _TOPIC_COUNT = struct.Struct("<BIQBQQQQQQQQQ")
-_TOPIC_SETTINGS = struct.Struct("<QQBH")
+_TOPIC_SETTINGS = struct.Struct("<QQQBH")
 _TOTALS = struct.Struct("<QQQQQQQQQ")
 _WELCOME = struct.Struct("<HB16sQ16sIIIIIIIIB")
 
@@ -395,6 +396,11 @@ def _read_leases(data: bytes) -> Leases:
     return Leases(after, jobs_max)
 
 
+def _read_reserve_job(data: bytes) -> ReserveJob:
+    ref, _ = ref_at(data, 0)
+    return ReserveJob(ref)
+
+
 def _read_finish(data: bytes) -> Finish:
     leases, _ = _lease_list(data, 0)
     check_range("leases", len(leases), 1, 0xFFFF_FFFF)
@@ -539,9 +545,10 @@ def _read_edit(data: bytes) -> Edit:
 
 def _read_pause(data: bytes) -> Pause:
     (topic_length,) = U8.unpack_from(data)
-    topic, _ = text_at(data, 1, topic_length)
+    topic, at = text_at(data, 1, topic_length)
+    for_ms, _ = late(U64, data, at)
     check_topic(topic)
-    return Pause(topic)
+    return Pause(topic, for_ms)
 
 
 def _read_resume(data: bytes) -> Resume:
@@ -1234,6 +1241,7 @@ def _write_topic_settings(one: TopicSettings, parts: list[bytes]) -> None:
         _TOPIC_SETTINGS.pack(
             one.jobs,
             one.bytes,
+            one.pause_left_ms,
             int(one.paused) | bool(one.attempts_of_server) << 1 | bool(one.backoff_of_server) << 2,
             len(settings),
         )
@@ -1375,6 +1383,7 @@ REQUEST_READERS: dict[int, Callable[[bytes], Request]] = {
     0x23: _read_unsubscribe,
     0x24: _read_cancel,
     0x25: _read_leases,
+    0x26: _read_reserve_job,
     0x30: _read_finish,
     0x31: _read_release,
     0x32: _read_touch,

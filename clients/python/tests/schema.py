@@ -16,6 +16,7 @@ REQUESTS = [
     "UNSUBSCRIBE",
     "CANCEL",
     "LEASES",
+    "RESERVE_JOB",
     "FINISH",
     "RELEASE",
     "TOUCH",
@@ -158,7 +159,7 @@ ERRORS: dict[str, tuple[int, bool]] = {
 """The number of each error code, and whether it is retryable."""
 
 LIMITS: dict[str, int] = {
-    "TOPIC_BYTES_MAX": 128,
+    "TOPIC_BYTES_MAX": 200,
     "KEY_BYTES_MAX": 256,
     "HEADERS_BYTES_MAX": 1_024,
     "ATTRIBUTES_BYTES_MAX": 4_096,

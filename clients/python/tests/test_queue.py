@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from dataclasses import fields, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -265,6 +266,38 @@ async def test_a_bulk_change_has_its_options_and_no_others(
     async with adjourn.connect(url) as q:
         with pytest.raises(adjourn.UsageError):
             await anext(q.bulk(change, topic=topic, **options))
+
+
+async def test_a_topic_has_a_name_of_up_to_200_bytes(url: str) -> None:
+    longest = "aZ09._:/-+;$()" + "x" * 186
+    async with adjourn.connect(url) as q:
+        await q.push(longest)
+        (job,) = await q.reserve(longest)
+        assert job.topic == longest
+        await job.finish()
+        for refused in ("", "-a", "a b", "a=b"):
+            with pytest.raises(adjourn.InvalidError):
+                await q.push(refused)
+        with pytest.raises(adjourn.TooLargeError):
+            await q.push(longest + "x")
+
+
+async def test_a_pause_ends_by_itself(url: str, topic: str) -> None:
+    async with adjourn.connect(url) as q:
+        await q.push(topic)
+        await q.pause(topic, duration=timedelta(hours=1))
+        assert 3_540_000 < (await q.topic_show(topic)).pause_left_ms <= 3_600_000
+        await q.pause(topic)
+        assert (await q.topic_show(topic)).pause_left_ms == 0
+        paused = time.monotonic()
+        await q.pause(topic, duration=1)
+        with pytest.raises(adjourn.PausedError):
+            await q.reserve(topic)
+        (job,) = await q.reserve(topic, wait=10)
+        assert time.monotonic() - paused >= 0.9
+        shown = await q.topic_show(topic)
+        assert (shown.paused, shown.pause_left_ms) == (False, 0)
+        await job.finish()
 
 
 async def test_topics(url: str, topic: str) -> None:

@@ -53,6 +53,9 @@ def test_calls_without_async(url: str, topic: str) -> None:
         assert q.edit(pushed.id, body={"n": 1}, if_version=changed.version).job == pushed.id
         with pytest.raises(adjourn.ChangedError):
             q.edit(pushed.id, priority=8, if_version=changed.version)
+        q.pause(topic, duration=3_600)
+        assert 3_540_000 < q.topic_show(topic).pause_left_ms <= 3_600_000
+        q.resume(topic)
         q.push_many(topic, list(range(4)))
         seen = []
         for job in q.subscribe(topic, credit=2):

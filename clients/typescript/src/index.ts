@@ -8,7 +8,7 @@ export { connect } from './client.js';
 export type { Client, ClientHealth, PushOptions, PushResult, ReserveOptions, SettleResult, SubscribeOptions } from './client.js';
 export type { Backup } from './backup.js';
 export type { ClusterCalls } from './cluster-calls.js';
-export type { BulkChange, BulkOptions, BulkStep, Changed, Due, DueBar, DueBars, EditOptions, ListOptions, OperatorCalls, RescheduleOptions } from './operator-calls.js';
+export type { BulkChange, BulkOptions, BulkStep, Changed, Due, DueBar, DueBars, EditOptions, ListOptions, OperatorCalls, PauseOptions, RescheduleOptions } from './operator-calls.js';
 export type { CallOptions } from './engine/interfaces.js';
 export { Worker, RetryLater, BuryJob } from './worker.js';
 export type { Handler, HandlerContext, Middleware, StopResult, WorkerHealth, WorkerOptions } from './worker.js';

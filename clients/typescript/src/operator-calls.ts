@@ -53,7 +53,7 @@ import {
   type SetScheduleOptions,
 } from './schedule.js';
 import { NotFoundError } from './server-errors.js';
-import { durationMs, instantMs, type Instant } from './time.js';
+import { durationMs, instantMs, wideDurationMs, type Instant } from './time.js';
 import { settingsChange, type TopicPolicyChange } from './topic-policy.js';
 import { wholeNumber, wideNumber } from './whole-number.js';
 
@@ -116,6 +116,12 @@ export interface DueBar {
   readonly jobs: bigint;
 }
 
+/** How to pause a topic. */
+export interface PauseOptions extends CallOptions {
+  /** The pause ends by itself after this time, of which at most ten years count. Of a paused topic only the end of the pause changes. */
+  forMs?: number;
+}
+
 /** One step of a bulk change. */
 export interface BulkStep {
   readonly changed: number;
@@ -129,6 +135,7 @@ const RESCHEDULE_OPTIONS: Names<RescheduleOptions> = { ifVersion: true, signal: 
 const LIST_OPTIONS: Names<ListOptions> = { order: true, pageSize: true, withBodies: true, signal: true };
 const DUE_BARS: Names<DueBars> = { start: true, barMs: true, count: true };
 const BULK_OPTIONS: Names<BulkOptions> = { stepSize: true, cursor: true, signal: true };
+const PAUSE_OPTIONS: Names<PauseOptions> = { forMs: true, signal: true };
 
 export abstract class OperatorCalls {
   /** For the parts of this package: sends a request, and returns the fields of its answer. */
@@ -294,9 +301,12 @@ export abstract class OperatorCalls {
 
   // --- topics and the queue --------------------------------------------------------------------------------------
 
-  /** Stops the delivery of a topic's jobs. They still come due, and leases go on. */
-  async pause(topic: string, options: CallOptions = {}): Promise<void> {
-    await this.ask('PAUSE', { topic: checkTopic(topic) }, 'DONE', options);
+  /** Stops the delivery of a topic's jobs until `resume`, or for `forMs`. They still come due, and leases go on. */
+  async pause(topic: string, options: PauseOptions = {}): Promise<void> {
+    const { forMs: time, signal } = onlyKnown('pause', options, PAUSE_OPTIONS);
+    const forMs = time === undefined ? 0n : wideDurationMs('forMs', time);
+    if (time !== undefined && forMs === 0n) throw new UsageError('forMs is 0: leave it out to pause until resume');
+    await this.ask('PAUSE', { topic: checkTopic(topic), forMs }, 'DONE', { signal });
   }
 
   /** Delivers the topic's jobs again. */

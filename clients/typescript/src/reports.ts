@@ -39,6 +39,8 @@ export interface TopicSettings {
   /** What of the policy is the server's default, and not set here. */
   readonly ofServer: readonly ('attemptsMax' | 'backoff')[];
   readonly isPaused: boolean;
+  /** How many milliseconds the pause lasts; `null` if there is none, or if it does not end by itself. */
+  readonly pauseLeftMs: bigint | null;
   readonly jobs: bigint;
   readonly bytes: bigint;
 }
@@ -95,11 +97,12 @@ export function queueStats(stats: ResponseFields<'QUEUE_STATS'>): QueueStats {
   return { ...same, ...totals, now: new Date(Number(now)), topics: topics.map(topicCounts) };
 }
 
-export function topicSettings({ jobs, bytes, marks, settings }: ResponseFields<'TOPIC_SETTINGS'>): TopicSettings {
+export function topicSettings({ jobs, bytes, pauseLeftMs, marks, settings }: ResponseFields<'TOPIC_SETTINGS'>): TopicSettings {
   const ofServer: TopicSettings['ofServer'][number][] = [];
   if (marks & SETTINGS_MARKS.attemptsOfServer) ofServer.push('attemptsMax');
   if (marks & SETTINGS_MARKS.backoffOfServer) ofServer.push('backoff');
-  return { policy: topicPolicy(settings), ofServer, isPaused: (marks & SETTINGS_MARKS.paused) !== 0, jobs, bytes };
+  const isPaused = (marks & SETTINGS_MARKS.paused) !== 0;
+  return { policy: topicPolicy(settings), ofServer, isPaused, pauseLeftMs: pauseLeftMs === 0n ? null : pauseLeftMs, jobs, bytes };
 }
 
 export function connectionInfo(report: ResponseFields<'CONNECTION_LIST'>['connections'][number]): ConnectionInfo {

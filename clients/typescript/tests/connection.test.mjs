@@ -150,7 +150,7 @@ test('counts of 64 bits are not rounded', async () => {
     COUNT: ['COUNTED', { jobs: most, byDue: [] }],
     TOPICS: ['TOPIC_COUNTS', { topics: [{ marks: 1, consumers: 2, lateMs: most, topic: 't', ...totals }] }],
     STATS: ['QUEUE_STATS', { now: 0n, uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, totals, topics: [], stages: [stage] }],
-    TOPIC_SHOW: ['TOPIC_SETTINGS', { jobs: most, bytes: most - 1n, marks: 0, settings: { rememberMs: most, late: { afterMs: most, action: 0, value: most } } }],
+    TOPIC_SHOW: ['TOPIC_SETTINGS', { jobs: most, bytes: most - 1n, pauseLeftMs: most - 2n, marks: 1, settings: { rememberMs: most, late: { afterMs: most, action: 0, value: most } } }],
     CONNECTIONS: ['CONNECTION_LIST', { marks: 0, connections: [{ connection: 1n, session: 0n, sinceMs: 0n, leases: 0, subscriptions: 0, reserves: 0, creditJobs: most, creditBytes: most, unsentBytes: most, marks: 0, address: 'a', clientName: 'c', topics: [] }] }],
     CLUSTER_STATUS: ['CLUSTER_REPORT', { node: 1n, clusterId: WELCOME.clusterId, leader: 1n, term: most, last: most, commit: most, featureLevel: 1, members: [member] }],
   };
@@ -159,7 +159,7 @@ test('counts of 64 bits are not rounded', async () => {
   assert.equal(await q.count(), most);
   assert.deepEqual(await q.topics(), [{ topic: 't', isPaused: true, consumers: 2, lateMs: most, ...totals }]);
   assert.deepEqual(await q.stats(), { now: new Date(0), uptimeMs: most, connections: 1, sessions: 2, waiting: 3, appliedIndex: 4n, term: 5n, stateHash: 6n, ...totals, topics: [], stages: [stage] });
-  assert.deepEqual(await q.showTopic('t'), { jobs: most, bytes: most - 1n, isPaused: false, ofServer: [], policy: { rememberMs: most, late: { afterMs: most, action: 'rate', perSecond: most } } });
+  assert.deepEqual(await q.showTopic('t'), { jobs: most, bytes: most - 1n, isPaused: true, pauseLeftMs: most - 2n, ofServer: [], policy: { rememberMs: most, late: { afterMs: most, action: 'rate', perSecond: most } } });
   const { value: connection } = await q.connections().next();
   assert.deepEqual([connection.creditJobs, connection.creditBytes, connection.unsentBytes], [most, most, most]);
   assert.equal((await q.cluster.status()).members[0].aheadMs, ahead);

@@ -249,6 +249,33 @@ test('topics: pause, policy, counts, delete', async () => {
   await assert.rejects(q.showTopic(t), NotFoundError);
 });
 
+test('a topic has a name of up to 200 bytes', async () => {
+  const longest = `aZ09._:/-+;$()${'x'.repeat(186)}`;
+  await q.push(longest, 'x');
+  const [job] = await q.reserve(longest);
+  assert.equal(job.topic, longest);
+  await q.finish(job);
+  for (const refused of ['', '-a', 'a b', 'a=b', `${longest}x`]) await assert.rejects(q.push(refused, 'x'), UsageError, refused);
+});
+
+test('a pause ends by itself', async () => {
+  const t = topic();
+  await q.push(t, 'x');
+  await q.pause(t, { forMs: 3_600_000 });
+  const { pauseLeftMs } = await q.showTopic(t);
+  assert.ok(pauseLeftMs > 3_540_000n && pauseLeftMs <= 3_600_000n, `${pauseLeftMs} ms`);
+  await q.pause(t);
+  assert.equal((await q.showTopic(t)).pauseLeftMs, null);
+  const paused = performance.now();
+  await q.pause(t, { forMs: 1_000 });
+  await assert.rejects(q.reserve(t), PausedError);
+  assert.equal((await q.reserve(t, { waitMs: 10_000 })).length, 1);
+  const lastedMs = performance.now() - paused;
+  assert.ok(lastedMs >= 900, `${lastedMs} ms`);
+  const { isPaused, pauseLeftMs: none } = await q.showTopic(t);
+  assert.deepEqual([isPaused, none], [false, null]);
+});
+
 test('what is larger than a number can say comes back as it went', async () => {
   const t = topic();
   const wide = 2n ** 53n + 1n;

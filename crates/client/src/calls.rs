@@ -1,7 +1,8 @@
 //! The client's calls: one for each request of the protocol.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroU128};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::config::ClientConfig;
 use super::connection;
@@ -9,14 +10,14 @@ use super::error::{ClientError, ProtocolFault};
 use super::shared::{ClientState, Handle};
 use super::ticket::{PushTicket, SettleTicket, Ticket};
 use adjourn_protocol::{
-    Advance, Changed, Delivered, Edit, ErrorCode, JobRef, JobReport, Kicked, Leased, NewJob, Push,
-    PushResult, ReleaseKind, Request, RequestId, Reserve, Response, SettleResult, StatsReport, TopicReport,
-    TopicSet, TopicSettings, Welcome,
+    Advance, Changed, Delivered, Edit, ErrorCode, Idempotency, JobRef, JobReport, Kicked, Leased, NewJob,
+    Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, SettleResult, StatsReport,
+    TopicReport, TopicSet, TopicSettings, Welcome,
 };
 use adjourn_types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
 use adjourn_types::limits::REASON_BYTES_MAX;
-use adjourn_types::{JobId, Lease, Millis, PolicyChange, TopicName, When};
+use adjourn_types::{JobId, Lease, Millis, PolicyChange, TopicName, When, whole_ms};
 
 /// A client of one queue: a session, and the connection that carries it at the time.
 ///
@@ -91,6 +92,28 @@ impl Client {
     pub fn push_detached(&self, topic: &TopicName, jobs: Vec<NewJob>) -> Result<PushTicket, ClientError> {
         let push = Request::Push(Push { topic: topic.clone(), sequence: 0, jobs, idempotency: None });
         self.submit(push)
+    }
+
+    /// Like [`push_detached`](Self::push_detached), under a key of the caller: whoever pushes the same jobs under it again, also from
+    /// another process, adds them once, as long as the queue
+    /// [remembers](adjourn_protocol::Idempotency) the key. For jobs that are taken over from elsewhere, where a crash leaves open
+    /// which of them were pushed.
+    pub fn push_under(
+        &self,
+        key: NonZeroU128,
+        topic: &TopicName,
+        jobs: Vec<NewJob>,
+    ) -> Result<PushTicket, ClientError> {
+        let idempotency = Some(Idempotency { key, list_jobs: 0 });
+        self.submit(Request::Push(Push { topic: topic.clone(), sequence: 0, jobs, idempotency }))
+    }
+
+    /// Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back. Fails with
+    /// [`ErrorCode::Reserved`] if somebody holds it, and with [`ErrorCode::NotFound`] if there is no such job.
+    pub async fn reserve_job(&self, job: JobRef) -> Result<Delivered, ClientError> {
+        let jobs: Vec<Delivered> = self.ask(Request::ReserveJob(job)).await?;
+        // Its lease was over before it came here.
+        jobs.into_iter().next().ok_or(ClientError::ItemRefused { code: ErrorCode::StaleLease, job: None })
     }
 
     /// Reserves jobs: waits up to `wait_ms` until there are some, and returns up to `jobs_max` of them; none
@@ -244,9 +267,18 @@ impl Client {
         Ok(kicked)
     }
 
-    /// Stops the reserving of a topic's jobs.
+    /// Stops the reserving of a topic's jobs, until it is resumed.
     pub async fn pause(&self, topic: &TopicName) -> Result<(), ClientError> {
-        self.ask(Request::Pause { topic: topic.clone() }).await
+        self.ask(Request::Pause { topic: topic.clone(), for_ms: None }).await
+    }
+
+    /// Stops the reserving of a topic's jobs for this time, of which at most ten years count. If the topic is paused already,
+    /// its pause ends after this time. A time of 0 does nothing else than to resume it.
+    pub async fn pause_for(&self, topic: &TopicName, time: Duration) -> Result<(), ClientError> {
+        match NonZeroU64::new(whole_ms(time)) {
+            Some(for_ms) => self.ask(Request::Pause { topic: topic.clone(), for_ms: Some(for_ms) }).await,
+            None => self.resume(topic).await,
+        }
     }
 
     /// Starts the reserving of a topic's jobs again.

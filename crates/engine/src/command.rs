@@ -147,6 +147,9 @@ pub enum Command<'a> {
         paused: bool,
         /// Who pauses it: at most [`CLIENT_BYTES_MAX`](adjourn_types::limits::CLIENT_BYTES_MAX) bytes; empty if that is not known.
         by: &'a str,
+        /// The pause ends by itself after this time, at most [`DELAY_MS_MAX`](adjourn_types::limits::DELAY_MS_MAX); `None` until it
+        /// is resumed.
+        for_ms: Option<u64>,
     },
     /// Continues after entries may have been lost, or a copy of the queue may have gone on. The ids, fences and sessions
     /// that were given out there must not be given out again: each count continues at `floor`, or
@@ -298,6 +301,14 @@ pub enum Command<'a> {
         group: &'a str,
         /// The change.
         change: GroupChange,
+    },
+    /// Leases one job to a live session, whether it is ready, delayed or buried, and whatever holds it back.
+    ReserveJob {
+        /// The consumer.
+        session: SessionId,
+        /// The job.
+        #[serde(borrow)]
+        job: JobSelect<'a>,
     },
 }
 

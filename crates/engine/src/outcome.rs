@@ -294,6 +294,15 @@ pub struct Paused {
     pub since: Millis,
     /// Who paused it; empty if that is not known.
     pub by: String,
+    /// The stamp at which it ends by itself; `None` if it lasts until the topic is resumed.
+    pub until: Option<Millis>,
+}
+
+impl Paused {
+    /// True if it has not ended by this stamp.
+    pub fn lasts(&self, stamp: Millis) -> bool {
+        self.until.is_none_or(|until| until > stamp)
+    }
 }
 
 /// A topic as readers see it. Reading it is O(1).

@@ -178,7 +178,8 @@ impl Engine {
             Command::Delete { job }
             | Command::Reschedule { job, .. }
             | Command::RunNow { job }
-            | Command::Kick { job } => name(self.find(job)),
+            | Command::Kick { job }
+            | Command::ReserveJob { job, .. } => name(self.find(job)),
             Command::ScheduleFire { schedule, firings, .. } => {
                 if let Some(schedule) = self.jobs.resident(*schedule) {
                     let topic = self.jobs[schedule].topic;

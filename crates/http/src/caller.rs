@@ -110,6 +110,8 @@ pub struct Caller {
     state: HttpState,
     client: Arc<AdmittedClient>,
     connection: Arc<HttpConnection>,
+    /// Its own session; `None` if it uses the one of all callers with its token.
+    session: Option<Arc<LocalSession>>,
 }
 
 impl<S> FromRequestParts<S> for Caller
@@ -147,7 +149,34 @@ impl Caller {
         state: &HttpState,
     ) -> Result<Self, ErrorReply> {
         let client = connection.admit(b"", |from| state.admit(b"", from))?;
-        Ok(Self { state: state.clone(), client, connection: Arc::clone(connection) })
+        Ok(Self { state: state.clone(), client, connection: Arc::clone(connection), session: None })
+    }
+
+    /// Opens a session of its own, whose leases end with it, unless it has one.
+    ///
+    /// # Errors
+    ///
+    /// If no node leads, or the leader has no room.
+    pub(crate) async fn open_session(&mut self, client_name: &str) -> Result<(), ErrorReply> {
+        if self.session.is_none() {
+            let (local, address) = (&self.state.local, self.connection.address());
+            let opened = local.session_of_connection(&self.client.access(), client_name, address).await?;
+            self.session = Some(opened);
+        }
+        Ok(())
+    }
+
+    /// True if it had a session of its own, which has ended.
+    pub(crate) fn has_lost_its_session(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.has_ended())
+    }
+
+    /// Ends its own session, if it has one: its jobs go back at once.
+    pub(crate) async fn leave(self) {
+        if let Some(session) = self.session {
+            // Without an answer the session ends when its grace is over.
+            let _ = session.ask(None, Request::Goodbye).await;
+        }
     }
 
     /// A caller that shows something else than a secret, such as the cookie of a session: `search` finds the client that it
@@ -163,7 +192,7 @@ impl Caller {
         search: impl FnOnce(&str) -> Result<Arc<AdmittedClient>, ErrorReply>,
     ) -> Result<Self, ErrorReply> {
         let client = connection.admit(shown, search)?;
-        let caller = Self { state: state.clone(), client, connection: Arc::clone(connection) };
+        let caller = Self { state: state.clone(), client, connection: Arc::clone(connection), session: None };
         caller.wait_for_turn().await;
         Ok(caller)
     }
@@ -309,6 +338,9 @@ impl Caller {
     }
 
     async fn session(&self) -> Result<Arc<LocalSession>, ErrorReply> {
+        if let Some(session) = &self.session {
+            return Ok(Arc::clone(session));
+        }
         self.state.local.session(&self.client.access()).await
     }
 }

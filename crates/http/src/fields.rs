@@ -81,6 +81,8 @@ pub(crate) enum Wait {}
 pub(crate) enum Remember {}
 /// How long the parts of a time are by which jobs are counted.
 pub(crate) enum BarWidth {}
+/// How long a topic is paused.
+pub(crate) enum Pause {}
 /// How far a test moves the clock.
 pub(crate) enum ClockStep {}
 /// A point in time.
@@ -126,6 +128,11 @@ impl Bounds for Wait {
 impl Bounds for Remember {
     const MILLIS: RangeInclusive<u64> = 0..=DEDUPE_RETENTION_MS_MAX;
     const EXAMPLE: &'static str = "1d";
+}
+
+impl Bounds for Pause {
+    const MILLIS: RangeInclusive<u64> = 1..=DELAY_MS_MAX;
+    const EXAMPLE: &'static str = "10m";
 }
 
 impl Bounds for BarWidth {
@@ -200,7 +207,7 @@ impl Text for Topic {
     type Error = NameError;
     const EXPECTED: &'static str = "a topic's name";
     const EXAMPLE: &'static str = "orders";
-    const FORM: Form = Form::Name("^[A-Za-z0-9._:/][A-Za-z0-9._:/-]*$", TOPIC_BYTES_MAX);
+    const FORM: Form = Form::Name("^[A-Za-z0-9._:/+;$()][A-Za-z0-9._:/+;$()-]*$", TOPIC_BYTES_MAX);
 
     fn of_text(text: &str) -> Result<TopicName, NameError> {
         text.parse()

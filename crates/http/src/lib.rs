@@ -38,6 +38,7 @@ pub use self::api::{FilterJson, Selected, backfill, edit, excludes_some, new_job
 pub use self::caller::{Caller, HttpState};
 pub use self::connection::{HttpConnection, connection};
 use self::declared::Declared;
+use self::dialects::beanstalkd::Beanstalkd;
 pub use self::dialects::escaped_topic;
 use self::dialects::{ouqiang, php_delayqueue, youzan};
 pub use self::document::openapi;
@@ -63,6 +64,7 @@ pub struct Http {
     ouqiang: Option<Port>,
     youzan: Option<Port>,
     php_delayqueue: Option<(Port, TimeZone)>,
+    beanstalkd: Option<Port>,
     /// The host names of this server, for callers that need no token.
     hosts: Arc<[String]>,
     /// The origins of pages that may use the JSON API.
@@ -99,6 +101,12 @@ impl Http {
             }
             None => None,
         };
+        let beanstalkd = match &config.beanstalkd_listen {
+            Some(address) => {
+                Some(Port::reserve_open(config, "beanstalkd_listen", address).await?.without_tls())
+            }
+            None => None,
+        };
         let told = config.client_address.as_deref().and_then(|address| address.rsplit_once(':'));
         let told = told.map(|(host, _)| host.to_ascii_lowercase());
         let hosts = config.http_hosts.iter().cloned().chain(told).collect();
@@ -112,6 +120,7 @@ impl Http {
             ouqiang,
             youzan,
             php_delayqueue,
+            beanstalkd,
             hosts,
             cors_origins,
             keep_alive,
@@ -127,6 +136,7 @@ impl Http {
             self.ouqiang_address(),
             self.youzan_address(),
             self.php_delayqueue_address(),
+            self.beanstalkd_address(),
         ];
         all.into_iter().flatten().collect()
     }
@@ -144,6 +154,11 @@ impl Http {
     /// The address for producers of `php-delayqueue`.
     pub fn php_delayqueue_address(&self) -> Option<SocketAddr> {
         self.php_delayqueue.as_ref().map(|(port, _)| port.address)
+    }
+
+    /// The address for callers of beanstalkd.
+    pub fn beanstalkd_address(&self) -> Option<SocketAddr> {
+        self.beanstalkd.as_ref().map(|port| port.address)
     }
 
     /// The address of the JSON API.
@@ -187,6 +202,12 @@ impl Http {
             local
                 .accept(port, move |accepted| php_delayqueue::serve(accepted, state.clone(), zone.clone()))?;
             info!(%address, "listening for producers of php-delayqueue");
+        }
+        if let Some(port) = self.beanstalkd {
+            let address = port.address;
+            let served = Beanstalkd::new(older.clone())?;
+            local.accept(port, move |accepted| served.clone().serve(accepted))?;
+            info!(%address, "listening for callers of beanstalkd");
         }
         let site = |router, is_open: bool| {
             let hosts = (is_open && !local.has_tls()).then(|| Arc::clone(&self.hosts));

@@ -26,6 +26,9 @@ pub struct TopicSettingsJson<'a> {
     pub topic: &'a str,
     /// Whether its jobs are not delivered.
     pub paused: bool,
+    /// How long that lasts, in milliseconds, if it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_left_ms: Option<u64>,
     /// How many jobs it has that are not finished.
     pub count: u64,
     /// Bytes of their bodies.
@@ -80,9 +83,18 @@ pub const NONE: &str = "none";
 impl<'a> TopicSettingsJson<'a> {
     /// Settings as `adjourn topic show --json` prints them.
     pub fn of(topic: &'a str, settings: &TopicSettings) -> Self {
-        let TopicSettings { policy, paused, jobs, bytes, .. } = settings;
+        let TopicSettings { policy, paused, pause_left_ms, jobs, bytes, .. } = settings;
+        let pause_left_ms = Some(*pause_left_ms).filter(|left_ms| *left_ms > 0);
         let (of_topic, defaults) = (SettingsJson::of(policy), SettingsJson::of(&default_policy(settings)));
-        Self { topic, paused: *paused, count: *jobs, bytes: *bytes, settings: of_topic, defaults }
+        Self {
+            topic,
+            paused: *paused,
+            pause_left_ms,
+            count: *jobs,
+            bytes: *bytes,
+            settings: of_topic,
+            defaults,
+        }
     }
 }
 

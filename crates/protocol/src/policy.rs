@@ -52,7 +52,7 @@ impl Field for TopicSet {
 }
 
 pub(super) fn encode_settings(settings: &TopicSettings, out: &mut BytesMut) {
-    let TopicSettings { policy, defaults, paused, jobs, bytes } = settings;
+    let TopicSettings { policy, defaults, paused, pause_left_ms, jobs, bytes } = settings;
     let attempts_max = defaults.attempts_max.filter(|_| policy.attempts_max.is_none());
     let backoff = defaults.backoff.as_ref().filter(|_| policy.backoff.is_none());
     let marks = mark(*paused, settings_marks::PAUSED)
@@ -61,18 +61,22 @@ pub(super) fn encode_settings(settings: &TopicSettings, out: &mut BytesMut) {
     let mut shown = policy.clone();
     shown.attempts_max = shown.attempts_max.or(attempts_max);
     shown.backoff = shown.backoff.or(backoff.cloned());
-    frames::TopicSettings { jobs: *jobs, bytes: *bytes, marks, settings: &shown.encode()[..] }.put(out);
+    let settings = &shown.encode()[..];
+    frames::TopicSettings { jobs: *jobs, bytes: *bytes, pause_left_ms: *pause_left_ms, marks, settings }
+        .put(out);
 }
 
 pub(super) fn decode_settings(reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
-    let frames::TopicSettings { jobs, bytes, marks, settings } = frames::TopicSettings::take(reader)?;
+    let frames::TopicSettings { jobs, bytes, pause_left_ms, marks, settings } =
+        frames::TopicSettings::take(reader)?;
     let mut policy = change(&settings)?.set;
     let defaults = RetryDefaults {
         attempts_max: policy.attempts_max.take_if(|_| marks & settings_marks::ATTEMPTS_OF_SERVER != 0),
         backoff: policy.backoff.take_if(|_| marks & settings_marks::BACKOFF_OF_SERVER != 0),
     };
     let paused = marks & settings_marks::PAUSED != 0;
-    Ok(Response::TopicSettings(Box::new(TopicSettings { policy, defaults, paused, jobs, bytes })))
+    let settings = TopicSettings { policy, defaults, paused, pause_left_ms, jobs, bytes };
+    Ok(Response::TopicSettings(Box::new(settings)))
 }
 
 fn change(settings: &[u8]) -> Result<PolicyChange, DecodeError> {

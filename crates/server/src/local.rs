@@ -15,6 +15,7 @@
 mod leader_clock;
 mod leases;
 mod member;
+mod opening;
 mod taker;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ use super::tokens::AdmittedClient;
 use leader_clock::LeaderClock;
 use leases::{leases_of, release};
 use member::{Line, UNASKED};
+use opening::Opening;
 use taker::Taker;
 use waiting::{Asker, Waiting};
 pub use watch::Vitals;
@@ -224,9 +226,9 @@ impl Local {
         if let Some((_, why)) = opened.no_way.as_ref().filter(|(until, _)| Instant::now() < *until) {
             return Err(why.clone());
         }
-        let session = match LocalSession::open(&self.config, Arc::clone(access), "http").await {
+        let session = match LocalSession::open(&self.config, Arc::clone(access), Opening::SHARED).await {
             Err(error) if error.code == ErrorCode::NotLeader => {
-                let led = self.led(&error, access).await;
+                let led = self.led(&error, access, Opening::SHARED).await;
                 opened.no_way = led.as_ref().err().map(|why| (Instant::now() + NO_WAY_FOR, why.clone()));
                 led?
             }
@@ -244,23 +246,47 @@ impl Local {
     }
 
     /// A session with the member that leads.
-    async fn led(&self, error: &ErrorReply, access: &Arc<Access>) -> Result<Arc<LocalSession>, ErrorReply> {
+    async fn led(
+        &self,
+        error: &ErrorReply,
+        access: &Arc<Access>,
+        opening: Opening<'_>,
+    ) -> Result<Arc<LocalSession>, ErrorReply> {
         let (Some(passage), Some(leader)) = (&self.passage, &error.leader) else { return Err(error.clone()) };
         let (stream, unread) = passage.open(leader, access).await?;
-        LocalSession::with_member(stream, unread, Arc::clone(access)).await
+        LocalSession::with_member(stream, unread, Arc::clone(access), opening).await
     }
 
-    /// A session that is not shared.
+    /// A session that is not shared, with the core of this process.
     ///
     /// # Errors
     ///
-    /// As [`Self::session`].
+    /// If this node does not lead, or has no room.
     pub async fn own_session(
         &self,
         access: Arc<Access>,
         client_name: &str,
     ) -> Result<Arc<LocalSession>, ErrorReply> {
-        LocalSession::open(&self.config, access, client_name).await
+        let opening = Opening { client_name, address: client_name, leases_outlive: true };
+        LocalSession::open(&self.config, access, opening).await
+    }
+
+    /// A session for one connection from this address. Its leases end with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::session`].
+    pub async fn session_of_connection(
+        &self,
+        access: &Arc<Access>,
+        client_name: &str,
+        address: &str,
+    ) -> Result<Arc<LocalSession>, ErrorReply> {
+        let opening = Opening { client_name, address, leases_outlive: false };
+        match LocalSession::open(&self.config, Arc::clone(access), opening).await {
+            Err(error) if error.code == ErrorCode::NotLeader => self.led(&error, access, opening).await,
+            opened => opened,
+        }
     }
 }
 
@@ -287,7 +313,7 @@ impl LocalSession {
     async fn open(
         config: &Arc<ConnectionConfig>,
         access: Arc<Access>,
-        client_name: &str,
+        opening: Opening<'_>,
     ) -> Result<Arc<Self>, ErrorReply> {
         let secret = entropy::draw().map_err(|error| ErrorReply::new(ErrorCode::Busy, error.to_string()))?;
         let connection = config.numbers.next();
@@ -296,22 +322,23 @@ impl LocalSession {
         let share = InputShare::new(&config.input, &gauge);
         let way = Way::Core { config: Arc::clone(config), connection, share };
         let session = Self::new(way, Arc::clone(&access), Arc::clone(&waiting));
-        let (secret, address) = (SessionSecret(secret), client_name.to_owned());
+        let (secret, address) = (SessionSecret(secret), opening.address.to_owned());
         let arrival = Arrival { secret, access, address, in_flight_max: IN_FLIGHT_MAX };
         config.core.send(ToCore::Connected { connection, arrival, outbox }).map_err(|_| stopping())?;
         let taker = Taker { config: Arc::clone(config), connection, gauge, waiting, unreported_bytes: 0 };
         tokio::spawn(taker.run(outgoing));
-        session.greeted(client_name, 0).await
+        session.greeted(opening, 0).await
     }
 
     async fn with_member(
         stream: Stream,
         unread: BytesMut,
         access: Arc<Access>,
+        opening: Opening<'_>,
     ) -> Result<Arc<Self>, ErrorReply> {
         let (waiting, clock) = (Arc::new(Waiting::default()), Arc::new(LeaderClock::default()));
         let line = member::talk(stream, unread, Arc::clone(&waiting), Arc::clone(&clock));
-        Self::new(Way::Member(line, clock), access, waiting).greeted("http", member::HEARTBEAT_MS).await
+        Self::new(Way::Member(line, clock), access, waiting).greeted(opening, member::HEARTBEAT_MS).await
     }
 
     fn new(way: Way, access: Arc<Access>, waiting: Arc<Waiting>) -> Arc<Self> {
@@ -325,12 +352,16 @@ impl LocalSession {
         })
     }
 
-    async fn greeted(self: Arc<Self>, client_name: &str, heartbeat_ms: u32) -> Result<Arc<Self>, ErrorReply> {
+    async fn greeted(
+        self: Arc<Self>,
+        opening: Opening<'_>,
+        heartbeat_ms: u32,
+    ) -> Result<Arc<Self>, ErrorReply> {
         let hello = Hello {
             version_min: VERSION_MIN,
             version_max: VERSION,
-            client_name: client_name.to_owned(),
-            leases_outlive: true,
+            client_name: opening.client_name.to_owned(),
+            leases_outlive: opening.leases_outlive,
             heartbeat_ms,
             ..Hello::default()
         };

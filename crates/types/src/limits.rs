@@ -3,7 +3,7 @@
 //! The protocol advertises the limits that a client needs in `Welcome`; `protocol.md` lists them all.
 
 /// Longest topic name, in bytes.
-pub const TOPIC_BYTES_MAX: usize = 128;
+pub const TOPIC_BYTES_MAX: usize = 200;
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 256;
 /// Longest name of a group, in bytes.

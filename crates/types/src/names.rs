@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::limits::{GROUP_BYTES_MAX, KEY_BYTES_MAX, TOPIC_BYTES_MAX};
 
-/// A topic's name: 1 to 128 bytes of `A-Z a-z 0-9 . _ : / -`, not starting with `-`.
+/// A topic's name: 1 to 200 bytes of `A-Z a-z 0-9 . _ : / - + ; $ ( )`, not starting with `-`.
 ///
 /// It shares the buffer that it was read from, so cloning is cheap.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,7 +26,9 @@ pub struct GroupName(Bytes);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Not a topic name.
-    #[error("a topic name has 1 to 128 characters of A-Z a-z 0-9 . _ : / - and does not start with -")]
+    #[error(
+        "a topic name has 1 to 200 characters of A-Z a-z 0-9 . _ : / - + ; $ ( ) and does not start with -"
+    )]
     Topic,
     /// Not a key.
     #[error("a key has 1 to 256 bytes of UTF-8 without control characters")]
@@ -62,7 +64,7 @@ impl TopicName {
 
     /// Validates `bytes` as a topic name.
     pub fn new(bytes: Bytes) -> Result<Self, NameError> {
-        let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(byte);
+        let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"._:/-+;$()".contains(byte);
         let good = !bytes.is_empty()
             && bytes.len() <= TOPIC_BYTES_MAX
             && bytes.first() != Some(&b'-')
@@ -158,10 +160,10 @@ mod tests {
 
     #[test]
     fn topic_names() {
-        for good in ["a", "orders", "orders/close.v2:eu_west-1", &"x".repeat(128)] {
+        for good in ["a", "orders", "orders/close.v2:eu_west-1", &"+;$()-".repeat(33)] {
             assert_eq!(good.parse::<TopicName>().map(|name| name.to_string()), Ok(good.to_owned()));
         }
-        for bad in ["", "-a", "a b", "ü", "a\n", "a*", &"x".repeat(129)] {
+        for bad in ["", "-a", "a b", "ü", "a\n", "a*", &"x".repeat(201)] {
             assert_eq!(bad.parse::<TopicName>(), Err(NameError::Topic), "{bad:?}");
         }
     }

@@ -257,7 +257,7 @@ mod tests {
             ),
             (
                 &entry("").replace("reports", "no topic"),
-                "topic \"no topic\": a topic name has 1 to 128 characters",
+                "topic \"no topic\": a topic name has 1 to 200 characters",
             ),
             (&entry("").replace("daily", &"n".repeat(250)), "its name is too long for the keys of its jobs"),
             (&entry("").replace("daily", ""), "name \"\": the name of a schedule has 1 to 255 bytes"),

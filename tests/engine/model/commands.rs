@@ -53,6 +53,7 @@ impl Model {
             Command::Reserve { session, topics: TopicOrder::OfShares(shares), jobs_max, bytes_max } => {
                 return self.reserve_weighted(*session, shares, *jobs_max, *bytes_max);
             }
+            Command::ReserveJob { session, job } => return self.reserve_job(*session, job),
             Command::Finish { .. }
             | Command::Release { .. }
             | Command::Touch { .. }
@@ -67,7 +68,7 @@ impl Model {
             | Command::SchedulePause { .. }
             | Command::ScheduleDelete { .. } => return self.about_schedule(command),
             Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
-            Command::TopicPause { topic, paused, by } => self.pause(topic, paused.then_some(*by))?,
+            Command::TopicPause { .. } => self.pause(command)?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
             Command::MemberSet { node, storage_id, .. } => {
                 let known = self.members.entry(*node).or_insert(*storage_id);
@@ -90,12 +91,27 @@ impl Model {
         self.members.clear();
     }
 
-    fn pause(&mut self, topic: &str, by: Option<&str>) -> Result<(), Reject> {
+    fn pause(&mut self, command: &Command<'_>) -> Result<(), Reject> {
+        let Command::TopicPause { topic, paused, by, for_ms } = command else { return Ok(()) };
+        let by = paused.then_some(*by);
         let (topic, since) = (self.topic(topic, false)?, Millis(self.stamp));
+        let until = for_ms.map(|for_ms| Millis(self.stamp + for_ms));
         let before = self.topics[topic].paused.take();
-        self.topics[topic].paused =
-            by.map(|by| before.unwrap_or_else(|| Paused { since, by: by.to_owned() }));
+        self.topics[topic].paused = by.map(|by| {
+            let paused = before.unwrap_or_else(|| Paused { since, by: by.to_owned(), until });
+            Paused { until, ..paused }
+        });
+        self.end_pauses();
         Ok(())
+    }
+
+    /// Ends the pauses whose time is over.
+    pub(super) fn end_pauses(&mut self) {
+        let stamp = Millis(self.stamp);
+        for topic in &mut self.topics {
+            topic.paused =
+                topic.paused.take().filter(|paused| paused.until.is_none_or(|until| until > stamp));
+        }
     }
 
     fn change_one(&mut self, command: &Command<'_>) -> Result<Outcome, Reject> {
@@ -232,6 +248,32 @@ impl Model {
         if self.treat_as_late(id, false) {
             return None;
         }
+        Some(self.lease(id, session))
+    }
+
+    fn reserve_job(&mut self, session: SessionId, job: &JobSelect<'_>) -> Result<Outcome, Reject> {
+        let id = self.select(job)?;
+        if self.session(session)?.lapsed.is_some() {
+            return Err(Reject::SessionUnknown);
+        }
+        if self.surely_expired(self.find(id)) {
+            self.expire(id);
+            return Err(Reject::NotFound);
+        }
+        match self.find(id).state {
+            State::Reserved { .. } => return Err(Reject::Reserved),
+            State::Finished { .. } => return Err(Reject::WrongState),
+            State::Ready { .. } if self.has_come(self.find(id).due, self.stamp) => {}
+            State::Ready { .. } | State::Delayed | State::Buried(_) => {
+                self.find_mut(id).due = Time::Stamp(self.stamp);
+                self.wait(id);
+            }
+        }
+        Ok(Outcome::Granted(vec![self.lease(id, session)]))
+    }
+
+    /// A lease on a job.
+    fn lease(&mut self, id: u64, session: SessionId) -> Grant {
         self.note_grant(self.find(id).topic);
         let holds_place = self.note_turn(id);
         self.last_fence += 1;
@@ -245,7 +287,7 @@ impl Model {
         job.past.reserved = Some((first, stamp, client));
         job.state = State::Reserved { fence, deadline, session: session.0 };
         let job = self.find(id);
-        Some(Grant {
+        Grant {
             lease: Lease { job: JobId(id), fence: Fence(fence) },
             topic: topic_id(job.topic),
             priority: job.priority,
@@ -253,7 +295,7 @@ impl Model {
             due: self.as_wall(job.due),
             deadline: Millis(deadline),
             body: job.reference(),
-        })
+        }
     }
 
     fn settle(

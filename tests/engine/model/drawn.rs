@@ -72,6 +72,7 @@ fn action() -> impl Strategy<Value = Action> {
         ),
         10 => (session(), proptest::collection::vec((0..3_usize, 1..6_u16, -6..6_i64), 1..4), 0..6_u32)
             .prop_map(|(session, shares, jobs_max)| Action::ReserveWeighted { session, shares, jobs_max }),
+        5 => (session(), which()).prop_map(|(session, which)| Action::ReserveJob(session, which)),
         10 => leases().prop_map(Action::Finish),
         18 => (
             leases(),
@@ -101,7 +102,8 @@ fn action() -> impl Strategy<Value = Action> {
         14 => fire(),
         4 => (0..4_usize, proptest::bool::weighted(0.4)).prop_map(|(nth, paused)| Action::PauseSchedule(nth, paused)),
         1 => (0..4_usize).prop_map(Action::DeleteSchedule),
-        2 => (0..3_usize, proptest::bool::weighted(0.3)).prop_map(|(topic, paused)| Action::Pause(topic, paused)),
+        2 => (0..3_usize, proptest::bool::weighted(0.3), proptest::option::of(0..300_u64))
+            .prop_map(|(topic, paused, for_ms)| Action::Pause(topic, paused, for_ms)),
         5 => (0..3_usize, 0..CHANGES.len()).prop_map(|(topic, change)| Action::Policy(topic, change)),
     ]
 }

@@ -158,6 +158,7 @@ impl Model {
         let before = self.stamp;
         self.stamp = before.max(entry.stamp.0);
         self.wake_groups(before);
+        self.end_pauses();
         for id in self.too_far(self.stamp) {
             self.put_away(id);
         }

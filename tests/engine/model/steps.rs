@@ -156,6 +156,7 @@ pub(crate) enum Action {
     RescheduleIf(u64, Due, bool),
     RunNow(Which),
     Kick(Which),
+    ReserveJob(u64, Which),
     Edit(Edit),
     /// To which of the newest jobs, and in which states of how many attempts.
     Bulk {
@@ -191,7 +192,8 @@ pub(crate) enum Action {
     KickMany(usize, u32),
     /// Of which topic, which of some names, weight and pause.
     SetGroup(usize, usize, GroupChange),
-    Pause(usize, bool),
+    /// The topic, whether it is paused, and for how long.
+    Pause(usize, bool, Option<u64>),
     /// Of which topic, and which of some changes.
     Policy(usize, usize),
     SkipIds,
@@ -327,6 +329,9 @@ impl Known {
             Action::Delete(_) | Action::Reschedule(..) | Action::RunNow(_) | Action::Kick(_) => {
                 self.one_job(action)
             }
+            Action::ReserveJob(session, which) => {
+                Command::ReserveJob { session: SessionId(*session), job: self.which(which) }
+            }
             Action::SetSchedule { .. }
             | Action::Fire(_)
             | Action::PauseSchedule(..)
@@ -391,8 +396,8 @@ impl Known {
 
     fn of_topic(action: &Action) -> Command<'static> {
         match action {
-            Action::Pause(topic, paused) => {
-                Command::TopicPause { topic: TOPICS[*topic], paused: *paused, by: "ops" }
+            Action::Pause(topic, paused, for_ms) => {
+                Command::TopicPause { topic: TOPICS[*topic], paused: *paused, by: "ops", for_ms: *for_ms }
             }
             Action::Policy(topic, change) => {
                 Command::TopicPolicy { topic: TOPICS[*topic], change: &CHANGES[*change] }

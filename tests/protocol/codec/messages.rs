@@ -8,7 +8,7 @@ use super::kind::{self, Elements, Fields};
 use super::payload::{Message, Record};
 
 /// Every request.
-pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 55] = [
+pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 56] = [
     hello,
     ping,
     goodbye,
@@ -19,6 +19,7 @@ pub(super) const REQUESTS: [fn() -> BoxedStrategy<Message>; 55] = [
     unsubscribe,
     cancel,
     leases,
+    reserve_job,
     finish,
     release,
     touch,
@@ -133,7 +134,7 @@ pub(super) fn goodbye() -> BoxedStrategy<Message> {
 pub(super) fn push() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("PUSH");
     fields.add("sequence", kind::any_number(8));
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("jobs", kind::list(26, 1..=4_096, new_job_record()));
     fields.late("idempotency", kind::any_number(16));
     fields.late("list_jobs", kind::any_number(4));
@@ -189,6 +190,13 @@ pub(super) fn leases() -> BoxedStrategy<Message> {
     fields.add("after", kind::any_number(8));
     fields.add("jobs_max", kind::number(4, 1..=1_024));
     fields.message(0x25)
+}
+
+/// Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back.
+pub(super) fn reserve_job() -> BoxedStrategy<Message> {
+    let mut fields = Fields::of("RESERVE_JOB");
+    fields.add("ref", kind::reference());
+    fields.message(0x26)
 }
 
 /// Says that jobs are done: they are removed.
@@ -264,7 +272,7 @@ pub(super) fn kick() -> BoxedStrategy<Message> {
 /// Reads the next job of a topic without reserving it: the first ready one, else the first delayed.
 pub(super) fn peek() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("PEEK");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.message(0x45)
 }
 
@@ -272,7 +280,7 @@ pub(super) fn peek() -> BoxedStrategy<Message> {
 pub(super) fn kick_many() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("KICK_MANY");
     fields.add("jobs_max", kind::number(4, 1..=4_096));
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.message(0x46)
 }
 
@@ -305,7 +313,7 @@ pub(super) fn bulk() -> BoxedStrategy<Message> {
     fields.add("due_ms", kind::any_number(8));
     fields.add("cursor", kind::bytes(2, 0..=512));
     fields.add("filter", filter_elements().only());
-    fields.late("to", kind::text("to", 1, 0..=128));
+    fields.late("to", kind::text("to", 1, 0..=200));
     fields.message(0x49)
 }
 
@@ -327,14 +335,15 @@ pub(super) fn edit() -> BoxedStrategy<Message> {
 /// Stops the reserving of a topic's jobs.
 pub(super) fn pause() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("PAUSE");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
+    fields.late("for_ms", kind::any_number(8));
     fields.message(0x50)
 }
 
 /// Starts it again.
 pub(super) fn resume() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("RESUME");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.message(0x51)
 }
 
@@ -369,7 +378,7 @@ pub(super) fn disconnect() -> BoxedStrategy<Message> {
 /// Changes what a topic decides for its jobs. The topic is made if it is new.
 pub(super) fn topic_set() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("TOPIC_SET");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("settings", settings_elements().or_unset());
     fields.message(0x56)
 }
@@ -377,14 +386,14 @@ pub(super) fn topic_set() -> BoxedStrategy<Message> {
 /// Forgets a topic that has no jobs, with its settings.
 pub(super) fn topic_delete() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("TOPIC_DELETE");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.message(0x57)
 }
 
 /// Reads what a topic decides for its jobs.
 pub(super) fn topic_show() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("TOPIC_SHOW");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.message(0x58)
 }
 
@@ -457,7 +466,7 @@ pub(super) fn group_set() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("GROUP_SET");
     fields.add("weight", kind::number(4, 0..=1_000));
     fields.add("pause", kind::choice(1, &[0, 1, 2]));
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("group", kind::text("group", 1, 1..=255));
     fields.message(0x74)
 }
@@ -466,7 +475,7 @@ pub(super) fn group_set() -> BoxedStrategy<Message> {
 pub(super) fn group_list() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("GROUP_LIST");
     fields.add("groups_max", kind::number(4, 1..=1_000));
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("after", kind::text("after", 1, 0..=255));
     fields.add("prefix", kind::text("prefix", 1, 0..=255));
     fields.message(0x75)
@@ -482,7 +491,7 @@ pub(super) fn why() -> BoxedStrategy<Message> {
 /// Says why a topic, or one of its groups, gives no job.
 pub(super) fn topic_why() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("TOPIC_WHY");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("group", kind::text("group", 1, 0..=255));
     fields.message(0x77)
 }
@@ -490,7 +499,7 @@ pub(super) fn topic_why() -> BoxedStrategy<Message> {
 /// Creates a schedule, or gives the one of this name another content. The topic is made if it is new.
 pub(super) fn schedule_set() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_SET");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("name", kind::text("name", 1, 1..=255));
     fields.add("rules", kind::part(schedule_rules_record()));
     fields.add("template", kind::part(job_template_record()));
@@ -501,7 +510,7 @@ pub(super) fn schedule_set() -> BoxedStrategy<Message> {
 /// Reads one schedule, and what it did of late.
 pub(super) fn schedule_show() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_SHOW");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.message(0x79)
 }
@@ -512,7 +521,7 @@ pub(super) fn schedule_list() -> BoxedStrategy<Message> {
     fields.add("schedules_max", kind::number(4, 1..=256));
     fields.add("next_before_ms", kind::any_number(8));
     fields.add("paused", kind::choice(1, &[0, 1, 2]));
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("prefix", kind::text("prefix", 1, 0..=255));
     fields.add("cursor", kind::bytes(2, 0..=512));
     fields.message(0x7a)
@@ -521,7 +530,7 @@ pub(super) fn schedule_list() -> BoxedStrategy<Message> {
 /// Forgets a schedule. Its jobs stay.
 pub(super) fn schedule_delete() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_DELETE");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.message(0x7b)
 }
@@ -529,7 +538,7 @@ pub(super) fn schedule_delete() -> BoxedStrategy<Message> {
 /// Lets a schedule fire no more until it is resumed.
 pub(super) fn schedule_pause() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_PAUSE");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.late("note", kind::text("note", 2, 0..=1_024));
     fields.message(0x7c)
@@ -538,7 +547,7 @@ pub(super) fn schedule_pause() -> BoxedStrategy<Message> {
 /// Lets a paused schedule fire again. *missed* says what happens to the instants that passed.
 pub(super) fn schedule_resume() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_RESUME");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.message(0x7d)
 }
@@ -546,7 +555,7 @@ pub(super) fn schedule_resume() -> BoxedStrategy<Message> {
 /// Pushes a job of a schedule now, whether an earlier one has ended or not. Its next instant stays.
 pub(super) fn schedule_run() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("SCHEDULE_RUN");
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.message(0x7e)
 }
@@ -557,7 +566,7 @@ pub(super) fn schedule_fill() -> BoxedStrategy<Message> {
     fields.add("from_ms", kind::any_number(8));
     fields.add("to_ms", kind::any_number(8));
     fields.add("dry_run", kind::number(1, 0..=1));
-    fields.add("topic", kind::text("topic", 1, 0..=128));
+    fields.add("topic", kind::text("topic", 1, 0..=200));
     fields.add("name", kind::text("name", 1, 0..=255));
     fields.message(0x7f)
 }
@@ -742,6 +751,7 @@ pub(super) fn topic_settings() -> BoxedStrategy<Message> {
     let mut fields = Fields::of("TOPIC_SETTINGS");
     fields.add("jobs", kind::any_number(8));
     fields.add("bytes", kind::any_number(8));
+    fields.add("pause_left_ms", kind::any_number(8));
     fields.add("marks", kind::bits(1, 0x07));
     fields.add("settings", settings_elements().only());
     fields.message(0xd3)
@@ -1229,7 +1239,7 @@ fn attributes_elements() -> Elements {
 /// What a filter can ask for.
 fn filter_elements() -> Elements {
     let mut elements = Elements::of("filter");
-    elements.add(1, "topic", kind::text("topic", 0, 0..=128));
+    elements.add(1, "topic", kind::text("topic", 0, 0..=200));
     elements.add(2, "states", kind::bits(1, 0x1f));
     elements.add(3, "due_from_ms", kind::any_number(8));
     elements.add(4, "due_before_ms", kind::any_number(8));
@@ -1256,7 +1266,7 @@ fn settings_elements() -> Elements {
     elements.add(9, "leases_max", kind::number(4, 1..=4_294_967_295));
     elements.add(10, "rate", kind::number(4, 1..=1_000_000));
     elements.add(11, "late", kind::composite(late_value()));
-    elements.add(12, "dead_letters", kind::text("dead_letters", 0, 1..=128));
+    elements.add(12, "dead_letters", kind::text("dead_letters", 0, 1..=200));
     elements.add(13, "remember_ms", kind::number(8, 1..=2_592_000_000));
     elements.add(14, "call_back", kind::text("call_back", 0, 1..=1_024));
     elements.add(15, "call_back_method", kind::text("call_back_method", 0, 1..=65_535));

@@ -17,7 +17,7 @@ const RELEASE_PARKED: u128 = 0x8000_0000_0000_0000;
 pub(super) fn text(name: &str) -> Option<BoxedStrategy<String>> {
     let url = "https?://[a-z]{1,20}(:[1-9][0-9]{0,3})?(/[a-z{}?&=]{0,20})?";
     Some(match name {
-        "topic" | "topics" | "to" | "dead_letters" => "[a-z0-9._:/][a-zA-Z0-9._:/-]{0,127}".boxed(),
+        "topic" | "topics" | "to" | "dead_letters" => "[a-z0-9._:/+;$()][a-zA-Z0-9._:/+;$()-]{0,199}".boxed(),
         "key" => "[a-zA-Z0-9 üж]{0,100}".boxed(),
         "some_key" | "group" => "[a-zA-Z0-9 üж]{1,100}".boxed(),
         "call_back" => url.prop_filter("a template", |text| is_template(text)).boxed(),

@@ -305,7 +305,7 @@ fn the_share_of_a_topic_without_jobs_goes_to_the_others() {
         rig.push(producer, id, name, 1);
     }
     rig.settle();
-    rig.ask(producer, 50, Request::Pause { topic: "a".parse().expect("a name") });
+    rig.ask(producer, 50, Request::Pause { topic: "a".parse().expect("a name"), for_ms: None });
     rig.settle();
     for id in 1..=2 {
         rig.ask(consumer, id, poll(topics(&["a", "none", "b"]), &[9, 9, 1], 60_000));

@@ -105,7 +105,7 @@ fn reads_and_management_need_no_session() {
     rig.push(looker, PUSH, "jobs", 1);
     rig.settle();
     rig.pushed(looker, PUSH);
-    rig.ask(looker, 5, Request::Pause { topic: "jobs".parse().expect("a name") });
+    rig.ask(looker, 5, Request::Pause { topic: "jobs".parse().expect("a name"), for_ms: None });
     rig.settle();
     assert_eq!(*rig.answer(looker, 5), Response::Done);
 }

@@ -1,5 +1,7 @@
 //! An operator: looks at jobs and changes them from outside, by their ids and by their keys.
 
+use std::num::NonZeroU64;
+
 use adjourn_protocol::{Bulk, Edit, JobRef, List, Request, RequestId, Response, TopicSet};
 use adjourn_types::limits::KICK_JOBS_MAX;
 use adjourn_types::{AttributeSet, AttributesBuilder, PolicyChange, Setting, TopicPolicy};
@@ -65,7 +67,10 @@ impl Operator {
                 let jobs_max = *endpoint.random.pick(&[1, 3, KICK_JOBS_MAX]);
                 Request::KickMany { topic: name, jobs_max }
             }
-            18 => Request::Pause { topic: name },
+            18 => {
+                let for_ms = NonZeroU64::new(*endpoint.random.pick(&[0, 1, 50, 3000, 60_000]));
+                Request::Pause { topic: name, for_ms }
+            }
             19 | 20 => Request::Resume { topic: name },
             21 => Request::Peek { topic: name },
             22 => Request::Topics,

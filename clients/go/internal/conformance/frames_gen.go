@@ -47,6 +47,10 @@ func takeMessage(name string, f fields) wire.Message {
 		m := &wire.Leases{}
 		takeLeases(f, m)
 		return m
+	case "RESERVE_JOB":
+		m := &wire.ReserveJob{}
+		takeReserveJob(f, m)
+		return m
 	case "FINISH":
 		m := &wire.Finish{}
 		takeFinish(f, m)
@@ -365,6 +369,8 @@ func showMessage(m wire.Message) map[string]any {
 		showCancel(m, to)
 	case *wire.Leases:
 		showLeases(m, to)
+	case *wire.ReserveJob:
+		showReserveJob(m, to)
 	case *wire.Finish:
 		showFinish(m, to)
 	case *wire.Release:
@@ -1043,6 +1049,14 @@ func showLeases(v *wire.Leases, to map[string]any) {
 	to["jobs_max"] = v.JobsMax
 }
 
+func takeReserveJob(f fields, v *wire.ReserveJob) {
+	takeJobRef(f, &v.Ref)
+}
+
+func showReserveJob(v *wire.ReserveJob, to map[string]any) {
+	showJobRef(&v.Ref, to)
+}
+
 func takeFinish(f fields, v *wire.Finish) {
 	v.Leases = takeItems(f, "leases", takeLease)
 }
@@ -1221,10 +1235,12 @@ func showEdit(v *wire.Edit, to map[string]any) {
 
 func takePause(f fields, v *wire.Pause) {
 	v.Topic = f.text("topic")
+	v.ForMs = f.u64("for_ms")
 }
 
 func showPause(v *wire.Pause, to map[string]any) {
 	to["topic"] = v.Topic
+	to["for_ms"] = decimal(v.ForMs)
 }
 
 func takeResume(f fields, v *wire.Resume) {
@@ -1702,6 +1718,7 @@ func showConnectionList(v *wire.ConnectionList, to map[string]any) {
 func takeTopicSettings(f fields, v *wire.TopicSettings) {
 	v.Jobs = f.u64("jobs")
 	v.Bytes = f.u64("bytes")
+	v.PauseLeftMs = f.u64("pause_left_ms")
 	v.Marks = f.u8("marks")
 	takeSettings(f.object("settings"), &v.Settings)
 }
@@ -1709,6 +1726,7 @@ func takeTopicSettings(f fields, v *wire.TopicSettings) {
 func showTopicSettings(v *wire.TopicSettings, to map[string]any) {
 	to["jobs"] = decimal(v.Jobs)
 	to["bytes"] = decimal(v.Bytes)
+	to["pause_left_ms"] = decimal(v.PauseLeftMs)
 	to["marks"] = v.Marks
 	to["settings"] = showSettings(&v.Settings)
 }

@@ -47,6 +47,10 @@ func readRequest(op wire.Opcode, r *wire.Reader) wire.Message {
 		m := &wire.Leases{}
 		readLeases(r, m)
 		return m
+	case wire.OpReserveJob:
+		m := &wire.ReserveJob{}
+		readReserveJob(r, m)
+		return m
 	case wire.OpFinish:
 		m := &wire.Finish{}
 		readFinish(r, m)
@@ -324,7 +328,7 @@ func readHello(r *wire.Reader, m *wire.Hello) {
 func readPush(r *wire.Reader, m *wire.Push) {
 	m.Sequence = r.U64()
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	if fixed, count := r.List(26); count > 0 {
 		m.Jobs = make([]wire.NewJob, count)
@@ -401,6 +405,10 @@ func readLeases(r *wire.Reader, m *wire.Leases) {
 		m.JobsMax = binary.LittleEndian.Uint32(b[8:])
 		inRange(r, "jobs_max", uint64(m.JobsMax), 1, 1024)
 	}
+}
+
+func readReserveJob(r *wire.Reader, m *wire.ReserveJob) {
+	m.Ref = readJobRef(r)
 }
 
 func readFinish(r *wire.Reader, m *wire.Finish) {
@@ -484,7 +492,7 @@ func readKick(r *wire.Reader, m *wire.Kick) {
 
 func readPeek(r *wire.Reader, m *wire.Peek) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 }
 
@@ -492,7 +500,7 @@ func readKickMany(r *wire.Reader, m *wire.KickMany) {
 	m.JobsMax = r.U32()
 	inRange(r, "jobs_max", uint64(m.JobsMax), 1, 4096)
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 }
 
@@ -536,7 +544,7 @@ func readBulk(r *wire.Reader, m *wire.Bulk) {
 	readFilter(r, int(r.U16()), &m.Filter)
 	if r.More() && m.Change == wire.ChangeMove {
 		m.To = r.Text8()
-		atMost(r, "to", uint64(len(m.To)), 128)
+		atMost(r, "to", uint64(len(m.To)), 200)
 	}
 }
 
@@ -560,13 +568,16 @@ func readEdit(r *wire.Reader, m *wire.Edit) {
 
 func readPause(r *wire.Reader, m *wire.Pause) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
+	if r.More() {
+		m.ForMs = r.U64()
+	}
 }
 
 func readResume(r *wire.Reader, m *wire.Resume) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 }
 
@@ -587,20 +598,20 @@ func readDisconnect(r *wire.Reader, m *wire.Disconnect) {
 
 func readTopicSet(r *wire.Reader, m *wire.TopicSet) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	wire.ReadSettings(r, int(r.U16()), &m.Settings)
 }
 
 func readTopicDelete(r *wire.Reader, m *wire.TopicDelete) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 }
 
 func readTopicShow(r *wire.Reader, m *wire.TopicShow) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 }
 
@@ -651,7 +662,7 @@ func readGroupSet(r *wire.Reader, m *wire.GroupSet) {
 		atMost(r, "pause", uint64(m.Pause), 2)
 	}
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Group = r.Text8()
 	inRange(r, "group", uint64(len(m.Group)), 1, 255)
@@ -661,7 +672,7 @@ func readGroupList(r *wire.Reader, m *wire.GroupList) {
 	m.GroupsMax = r.U32()
 	inRange(r, "groups_max", uint64(m.GroupsMax), 1, 1000)
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.After = r.Text8()
 	atMost(r, "after", uint64(len(m.After)), 255)
@@ -675,7 +686,7 @@ func readWhy(r *wire.Reader, m *wire.Why) {
 
 func readTopicWhy(r *wire.Reader, m *wire.TopicWhy) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Group = r.Text8()
 	atMost(r, "group", uint64(len(m.Group)), 255)
@@ -683,7 +694,7 @@ func readTopicWhy(r *wire.Reader, m *wire.TopicWhy) {
 
 func readScheduleSet(r *wire.Reader, m *wire.ScheduleSet) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	inRange(r, "name", uint64(len(m.Name)), 1, 255)
@@ -696,7 +707,7 @@ func readScheduleSet(r *wire.Reader, m *wire.ScheduleSet) {
 
 func readScheduleShow(r *wire.Reader, m *wire.ScheduleShow) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	atMost(r, "name", uint64(len(m.Name)), 255)
@@ -711,7 +722,7 @@ func readScheduleList(r *wire.Reader, m *wire.ScheduleList) {
 		atMost(r, "paused", uint64(m.Paused), 2)
 	}
 	m.Topic = r.Text8()
-	inRange(r, "topic", uint64(len(m.Topic)), 0, 128)
+	inRange(r, "topic", uint64(len(m.Topic)), 0, 200)
 	m.Prefix = r.Text8()
 	atMost(r, "prefix", uint64(len(m.Prefix)), 255)
 	m.Cursor = r.Bytes16()
@@ -720,7 +731,7 @@ func readScheduleList(r *wire.Reader, m *wire.ScheduleList) {
 
 func readScheduleDelete(r *wire.Reader, m *wire.ScheduleDelete) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	atMost(r, "name", uint64(len(m.Name)), 255)
@@ -728,7 +739,7 @@ func readScheduleDelete(r *wire.Reader, m *wire.ScheduleDelete) {
 
 func readSchedulePause(r *wire.Reader, m *wire.SchedulePause) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	atMost(r, "name", uint64(len(m.Name)), 255)
@@ -740,7 +751,7 @@ func readSchedulePause(r *wire.Reader, m *wire.SchedulePause) {
 
 func readScheduleResume(r *wire.Reader, m *wire.ScheduleResume) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	atMost(r, "name", uint64(len(m.Name)), 255)
@@ -748,7 +759,7 @@ func readScheduleResume(r *wire.Reader, m *wire.ScheduleResume) {
 
 func readScheduleRun(r *wire.Reader, m *wire.ScheduleRun) {
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	atMost(r, "name", uint64(len(m.Name)), 255)
@@ -762,7 +773,7 @@ func readScheduleFill(r *wire.Reader, m *wire.ScheduleFill) {
 		atMost(r, "dry_run", uint64(m.DryRun), 1)
 	}
 	m.Topic = r.Text8()
-	atMost(r, "topic", uint64(len(m.Topic)), 128)
+	atMost(r, "topic", uint64(len(m.Topic)), 200)
 	topicName(r, m.Topic)
 	m.Name = r.Text8()
 	atMost(r, "name", uint64(len(m.Name)), 255)

@@ -510,10 +510,11 @@ func appendConnectionList(w *wire.Writer, m *wire.ConnectionList) {
 }
 
 func appendTopicSettings(w *wire.Writer, m *wire.TopicSettings) {
-	b := w.Fixed(17)
+	b := w.Fixed(25)
 	binary.LittleEndian.PutUint64(b, m.Jobs)
 	binary.LittleEndian.PutUint64(b[8:], m.Bytes)
-	b[16] = m.Marks
+	binary.LittleEndian.PutUint64(b[16:], m.PauseLeftMs)
+	b[24] = m.Marks
 	settings := w.Begin()
 	wire.AppendSettings(w, &m.Settings)
 	w.End(settings)

@@ -526,6 +526,16 @@ type Leases struct {
 // Opcode is OpLeases.
 func (*Leases) Opcode() Opcode { return OpLeases }
 
+// ReserveJob is the request RESERVE_JOB. Reserves one job, whether it is ready, delayed or buried, and whatever holds
+// its topic or its group back.
+type ReserveJob struct {
+	// Ref: the job.
+	Ref JobRef
+}
+
+// Opcode is OpReserveJob.
+func (*ReserveJob) Opcode() Opcode { return OpReserveJob }
+
 // Finish is the request FINISH. Says that jobs are done: they are removed.
 type Finish struct {
 	// Leases: 1 to `leases_max` leases.
@@ -725,6 +735,9 @@ func (*Edit) Opcode() Opcode { return OpEdit }
 type Pause struct {
 	// Topic: the topic to pause.
 	Topic string
+	// ForMs: the pause ends by itself after this time; more than ten years count as ten. Absent or 0: it lasts until
+	// RESUME.
+	ForMs uint64
 }
 
 // Opcode is OpPause.
@@ -1308,6 +1321,8 @@ type TopicSettings struct {
 	Jobs uint64
 	// Bytes: bytes of their bodies. Jobs that are remembered count for neither, nor for the limits.
 	Bytes uint64
+	// PauseLeftMs: how long its pause lasts; 0 if it is not paused, or until RESUME.
+	PauseLeftMs uint64
 	// Marks: what is so.
 	Marks uint8
 	// Settings: the settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,7 +19,7 @@ func CheckTopic(name string) error {
 	}
 	for i := 0; i < len(name); i++ {
 		if !topicByte(name[i]) {
-			return fmt.Errorf("the topic %q: use A-Z a-z 0-9 . _ : / -", name)
+			return fmt.Errorf("the topic %q: use A-Z a-z 0-9 . _ : / - + ; $ ( )", name)
 		}
 	}
 	return nil
@@ -29,7 +30,7 @@ func topicByte(b byte) bool {
 	case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
 		return true
 	}
-	return b == '.' || b == '_' || b == ':' || b == '/' || b == '-'
+	return strings.IndexByte("._:/-+;$()", b) >= 0
 }
 
 // CheckKey says what is wrong with a key.

@@ -23,6 +23,8 @@ func appendRequest(w *Writer, m Message) bool {
 		appendCancel(w, m)
 	case *Leases:
 		appendLeases(w, m)
+	case *ReserveJob:
+		appendReserveJob(w, m)
 	case *Finish:
 		appendFinish(w, m)
 	case *Release:
@@ -235,6 +237,10 @@ func appendLeases(w *Writer, m *Leases) {
 	binary.LittleEndian.PutUint32(b[8:], m.JobsMax)
 }
 
+func appendReserveJob(w *Writer, m *ReserveJob) {
+	w.JobRef(&m.Ref)
+}
+
 func appendFinish(w *Writer, m *Finish) {
 	w.List(16, len(m.Leases))
 	for i := range m.Leases {
@@ -365,6 +371,9 @@ func appendEdit(w *Writer, m *Edit) {
 
 func appendPause(w *Writer, m *Pause) {
 	w.Text8(m.Topic)
+	if m.ForMs != 0 {
+		w.U64(m.ForMs)
+	}
 }
 
 func appendResume(w *Writer, m *Resume) {

@@ -679,10 +679,11 @@ func readConnectionList(r *Reader, m *ConnectionList) {
 }
 
 func readTopicSettings(r *Reader, m *TopicSettings) {
-	if b := r.Take(17); b != nil {
+	if b := r.Take(25); b != nil {
 		m.Jobs = binary.LittleEndian.Uint64(b)
 		m.Bytes = binary.LittleEndian.Uint64(b[8:])
-		m.Marks = b[16] & 0x7
+		m.PauseLeftMs = binary.LittleEndian.Uint64(b[16:])
+		m.Marks = b[24] & 0x7
 	}
 	ReadSettings(r, int(r.U16()), &m.Settings)
 }

@@ -37,6 +37,7 @@ const (
 	OpUnsubscribe     Opcode = 0x23
 	OpCancel          Opcode = 0x24
 	OpLeases          Opcode = 0x25
+	OpReserveJob      Opcode = 0x26
 	OpFinish          Opcode = 0x30
 	OpRelease         Opcode = 0x31
 	OpTouch           Opcode = 0x32
@@ -132,6 +133,7 @@ var opcodes = [256]opcodeEntry{
 	OpUnsubscribe:     {name: "UNSUBSCRIBE", answer: OpDone},
 	OpCancel:          {name: "CANCEL", answer: OpDone},
 	OpLeases:          {name: "LEASES", answer: OpLeased, repeat: RepeatSafe},
+	OpReserveJob:      {name: "RESERVE_JOB", answer: OpReserved},
 	OpFinish:          {name: "FINISH", answer: OpSettled, repeat: RepeatSafe},
 	OpRelease:         {name: "RELEASE", answer: OpSettled, repeat: RepeatSafe},
 	OpTouch:           {name: "TOUCH", answer: OpSettled, repeat: RepeatSafe},

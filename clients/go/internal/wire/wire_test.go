@@ -181,6 +181,10 @@ func endOf(m wire.Message) []byte {
 		if m.IfVersion == 0 {
 			return make([]byte, 8)
 		}
+	case *wire.Pause:
+		if m.ForMs == 0 {
+			return make([]byte, 8)
+		}
 	case *wire.ScheduleSet:
 		if m.IfVersion == 0 {
 			return make([]byte, 4)

@@ -326,9 +326,16 @@ final class Client
         }
     }
 
-    public function pause(string $topic): void
+    /**
+     * Stops the delivery of a topic's jobs until `resume`. With forMs, the pause ends by itself after this time, of which at most ten years
+     * count. Of a paused topic only the end of the pause changes.
+     */
+    public function pause(string $topic, ?int $forMs = null): void
     {
-        $this->session->call(Opcode::Pause, ['topic' => Topic::check($topic)]);
+        if ($forMs !== null && $forMs < 1) {
+            throw new UsageError('A pause has a positive forMs: without it, it lasts until resume.');
+        }
+        $this->session->call(Opcode::Pause, ['topic' => Topic::check($topic), 'for_ms' => $forMs ?? 0]);
     }
 
     public function resume(string $topic): void

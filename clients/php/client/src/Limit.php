@@ -13,7 +13,7 @@ namespace Adjourn;
 final class Limit
 {
     /** Longest topic name. */
-    public const TOPIC_BYTES_MAX = 128;
+    public const TOPIC_BYTES_MAX = 200;
     /** Longest key. */
     public const KEY_BYTES_MAX = 256;
     /** All header names and values of a job. */

@@ -9,8 +9,8 @@ final class Topic
 {
     public static function check(string $name): string
     {
-        if (preg_match('~^[A-Za-z0-9._:/][A-Za-z0-9._:/-]{0,127}$~D', $name) !== 1) {
-            throw new Error\UsageError("\"$name\" is no topic: 1 to 128 of A-Z a-z 0-9 . _ : / -, not - first.");
+        if (preg_match('~^[A-Za-z0-9._:/+;$()][A-Za-z0-9._:/+;$()-]{0,199}$~D', $name) !== 1) {
+            throw new Error\UsageError("\"$name\" is no topic: 1 to 200 of A-Z a-z 0-9 . _ : / - + ; \$ ( ), not - first.");
         }
 
         return $name;

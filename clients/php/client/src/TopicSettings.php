@@ -18,6 +18,8 @@ final readonly class TopicSettings
         public bool $areAttemptsOfServer = false,
         /** The same of `backoff`. */
         public bool $isBackoffOfServer = false,
+        /** How long the pause lasts; 0 if there is none, or if it does not end by itself. */
+        public int $pauseLeftMs = 0,
     ) {
     }
 
@@ -31,6 +33,7 @@ final readonly class TopicSettings
             $f['bytes'],
             ($f['marks'] & TopicFrames::SETTINGS_MARKS_ATTEMPTS_OF_SERVER) !== 0,
             ($f['marks'] & TopicFrames::SETTINGS_MARKS_BACKOFF_OF_SERVER) !== 0,
+            $f['pause_left_ms'],
         );
     }
 }

@@ -281,6 +281,35 @@ final class CallsTest extends TestCase
         self::assertCount(1, $this->client->reserve($this->topic, 5000));
     }
 
+    public function testATopicHasANameOfUpTo200Bytes(): void
+    {
+        $longest = 'aZ09._:/-+;$()' . str_repeat('x', 186);
+        $this->client->push($longest, 'x');
+        [$job] = $this->client->reserve($longest);
+        self::assertSame($longest, $job->topic);
+        $refusals = 0;
+        foreach (['', '-a', 'a b', 'a=b', "{$longest}x"] as $refused) {
+            try {
+                $this->client->push($refused, 'x');
+            } catch (UsageError) {
+                ++$refusals;
+            }
+        }
+        self::assertSame(5, $refusals);
+    }
+
+    public function testAPauseIsNotForNoTime(): void
+    {
+        foreach ([0, -1] as $forMs) {
+            try {
+                $this->client->pause($this->topic, $forMs);
+                self::fail("A pause for $forMs ms was accepted.");
+            } catch (UsageError $error) {
+                self::assertStringContainsString('positive forMs', $error->getMessage());
+            }
+        }
+    }
+
     public function testManyJobsAreListedCountedAndChanged(): void
     {
         $this->client->pushMany($this->topic, array_map(

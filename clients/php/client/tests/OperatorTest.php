@@ -12,6 +12,7 @@ use Adjourn\Error\Server\Changed;
 use Adjourn\Error\Server\ExpiresBeforeDue;
 use Adjourn\Error\Server\Invalid;
 use Adjourn\Error\Server\NotFound;
+use Adjourn\Error\Server\Paused;
 use Adjourn\Error\Server\Quota;
 use Adjourn\Error\Server\Reserved;
 use Adjourn\Error\Server\TooLarge;
@@ -74,6 +75,28 @@ final class OperatorTest extends TestCase
         self::assertSame(5000, $this->client->showTopic('limited')->policy->ttrMs);
         $this->expectException(NotFound::class);
         $this->client->showTopic('unknown');
+    }
+
+    public function testAPauseEndsByItself(): void
+    {
+        $this->client->push('paused', 'x');
+        $this->client->pause('paused', forMs: 3_600_000);
+        $leftMs = $this->client->showTopic('paused')->pauseLeftMs;
+        self::assertTrue($leftMs > 3_540_000 && $leftMs <= 3_600_000, "$leftMs ms");
+        $this->client->pause('paused');
+        self::assertSame(0, $this->client->showTopic('paused')->pauseLeftMs);
+        $paused = hrtime(true);
+        $this->client->pause('paused', forMs: 1000);
+        try {
+            $this->client->reserve('paused');
+            self::fail('A paused topic delivered.');
+        } catch (Paused) {
+            self::assertTrue($this->client->showTopic('paused')->isPaused);
+        }
+        self::assertCount(1, $this->client->reserve('paused', 10_000));
+        self::assertGreaterThan(900e6, hrtime(true) - $paused);
+        $settings = $this->client->showTopic('paused');
+        self::assertSame([false, 0], [$settings->isPaused, $settings->pauseLeftMs]);
     }
 
     public function testATopicHasSettingsOfCallBacks(): void

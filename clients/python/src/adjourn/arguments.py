@@ -50,6 +50,16 @@ def checked_delay_ms(delay: Duration) -> int:
     return delay_ms
 
 
+def pause_ms(duration: Duration | None) -> int:
+    """How long a pause lasts: 0 without an end."""
+    if duration is None:
+        return 0
+    found = times.to_ms(duration, "duration")
+    if found == 0:
+        raise UsageError("a pause has a positive duration: without one it lasts until resume")
+    return found
+
+
 def checked_reason(reason: str) -> str:
     """Why a job was settled as it was."""
     if not isinstance(reason, str):

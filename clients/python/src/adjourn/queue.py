@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
 from . import times
-from .arguments import check_policy, checked_delay_ms, checked_reason, checked_topics, job_ref
+from .arguments import check_policy, checked_delay_ms, checked_reason, checked_topics, job_ref, pause_ms
 from .backup import Backup
 from .body import DEFAULT_CODEC, Codec
 from .conditions import Where, where
@@ -411,9 +411,11 @@ class Queue:
         """Counts of the whole queue."""
         return await self._ask(rq.Stats(), rs.QueueStats)
 
-    async def pause(self, topic: str) -> None:
-        """Stops the delivery of a topic's jobs."""
-        await self._ask(rq.Pause(topic), rs.Done)
+    async def pause(self, topic: str, *, duration: Duration | None = None) -> None:
+        """Stops the delivery of a topic's jobs until `resume`. With a `duration`, the pause ends by itself after this time, of which
+        at most ten years count. Of a paused topic only the end of the pause changes.
+        """
+        await self._ask(rq.Pause(topic, pause_ms(duration)), rs.Done)
 
     async def resume(self, topic: str) -> None:
         """Restarts the delivery of a topic's jobs."""

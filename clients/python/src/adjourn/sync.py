@@ -379,9 +379,9 @@ class Queue:
         """Counts of the whole queue."""
         return self._do(lambda q: q.stats())
 
-    def pause(self, topic: str) -> None:
-        """Stops the delivery of a topic's jobs."""
-        self._do(lambda q: q.pause(topic))
+    def pause(self, topic: str, *, duration: Duration | None = None) -> None:
+        """Stops the delivery of a topic's jobs, with a `duration` for this time. See `adjourn.Queue.pause`."""
+        self._do(lambda q: q.pause(topic, duration=duration))
 
     def resume(self, topic: str) -> None:
         """Restarts the delivery of a topic's jobs."""

@@ -6,13 +6,13 @@ import { ERROR_CODES } from './codes.js';
 import { DELAY_MS_MAX, GROUP_BYTES_MAX, KEY_BYTES_MAX, RELEASE_NOT_STARTED, RELEASE_PARKED, TOPIC_BYTES_MAX, TTR_MS_MAX, TTR_MS_MIN } from './limits.js';
 import type { PushResultValue } from './messages.js';
 
-const TOPIC = /^[A-Za-z0-9._:/][A-Za-z0-9._:/-]*$/;
+const TOPIC = /^[A-Za-z0-9._:/+;$()][A-Za-z0-9._:/+;$()-]*$/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** What is wrong with a topic's name, if anything. */
 export function topicFault(topic: string): string | null {
   if (topic.length === 0 || topic.length > TOPIC_BYTES_MAX) return `a topic has 1 to ${TOPIC_BYTES_MAX} bytes`;
-  return TOPIC.test(topic) ? null : 'a topic has letters, digits and ._:/- only, and does not start with -';
+  return TOPIC.test(topic) ? null : 'a topic has letters, digits and ._:/-+;$() only, and does not start with -';
 }
 
 /** What is wrong with a key, if anything. */

@@ -3,7 +3,7 @@
 /** The limits of the queue, and other numbers of the protocol. */
 
 /** Longest topic name. */
-export const TOPIC_BYTES_MAX = 128;
+export const TOPIC_BYTES_MAX = 200;
 /** Longest key. */
 export const KEY_BYTES_MAX = 256;
 /** All header names and values of a job. */

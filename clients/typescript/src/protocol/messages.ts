@@ -809,6 +809,15 @@ export interface LeasesFields {
   readonly jobsMax: number;
 }
 
+/**
+ * RESERVE_JOB: Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group
+ * back.
+ */
+export interface ReserveJobFields {
+  /** The job. */
+  readonly reference: JobReference;
+}
+
 /** FINISH: Says that jobs are done: they are removed. */
 export interface FinishFields {
   /** 1 to `leases_max` leases. */
@@ -969,6 +978,8 @@ export interface EditFields {
 export interface PauseFields {
   /** The topic to pause. */
   readonly topic: string;
+  /** The pause ends by itself after this time; more than ten years count as ten. Absent or 0: it lasts until RESUME. */
+  readonly forMs: bigint;
 }
 
 /** RESUME: Starts it again. */
@@ -1211,6 +1222,8 @@ export const REQUESTS = {
    * among them.
    */
   LEASES: 0x25,
+  /** Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back. */
+  RESERVE_JOB: 0x26,
   /** Says that jobs are done: they are removed. */
   FINISH: 0x30,
   /** Gives jobs back, to be attempted again. */
@@ -1323,6 +1336,7 @@ export interface RequestFieldsByName {
   readonly UNSUBSCRIBE: UnsubscribeFields;
   readonly CANCEL: CancelFields;
   readonly LEASES: LeasesFields;
+  readonly RESERVE_JOB: ReserveJobFields;
   readonly FINISH: FinishFields;
   readonly RELEASE: ReleaseFields;
   readonly TOUCH: TouchFields;
@@ -1582,6 +1596,8 @@ export interface TopicSettingsFields {
   readonly jobs: bigint;
   /** Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits. */
   readonly bytes: bigint;
+  /** How long its pause lasts; 0 if it is not paused, or until RESUME. */
+  readonly pauseLeftMs: bigint;
   /** What is so: 1 paused, 2 attempts_of_server, 4 backoff_of_server. */
   readonly marks: number;
   /** The settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them. */

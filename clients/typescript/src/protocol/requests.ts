@@ -41,6 +41,7 @@ import {
   type RequestName,
   type RescheduleFields,
   type ReserveFields,
+  type ReserveJobFields,
   type ResumeFields,
   type RunNowFields,
   type ScheduleDeleteFields,
@@ -184,6 +185,10 @@ function putLeases(to: ByteWriter, fields: LeasesFields): void {
   to.u32(fields.jobsMax);
 }
 
+function putReserveJob(to: ByteWriter, fields: ReserveJobFields): void {
+  putReference(to, fields.reference);
+}
+
 function putFinish(to: ByteWriter, fields: FinishFields): void {
   to.list(16, fields.leases.length);
   for (const item of fields.leases) putLease(to, item);
@@ -283,7 +288,9 @@ function putEdit(to: ByteWriter, fields: EditFields): void {
 }
 
 function putPause(to: ByteWriter, fields: PauseFields): void {
+  const { forMs = 0n } = fields;
   to.text8(fields.topic);
+  if (forMs !== 0n) to.u64(forMs);
 }
 
 function putResume(to: ByteWriter, fields: ResumeFields): void {
@@ -435,6 +442,7 @@ const PUT: { readonly [N in RequestName]: (to: ByteWriter, fields: RequestFields
   UNSUBSCRIBE: putUnsubscribe,
   CANCEL: putCancel,
   LEASES: putLeases,
+  RESERVE_JOB: putReserveJob,
   FINISH: putFinish,
   RELEASE: putRelease,
   TOUCH: putTouch,

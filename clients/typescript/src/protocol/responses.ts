@@ -597,6 +597,7 @@ function takeTopicSettings(from: ByteReader): TopicSettingsFields {
   return {
     jobs: from.u64('jobs'),
     bytes: from.u64('bytes'),
+    pauseLeftMs: from.u64('pause_left_ms'),
     marks: from.u8('marks') & 0x7,
     settings: takeSettings(from, from.u16('settings')),
   };

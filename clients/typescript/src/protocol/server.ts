@@ -84,6 +84,7 @@ import {
   type Request,
   type RescheduleFields,
   type ReserveFields,
+  type ReserveJobFields,
   type ReservedFields,
   type ResponseFields,
   type ResponseName,
@@ -149,6 +150,8 @@ export function decodeRequest({ opcode, group, id, payload }: Frame): Request {
       return { name: 'CANCEL', fields: takeCancel(new ByteReader(payload)) };
     case 0x25:
       return { name: 'LEASES', fields: takeLeases(new ByteReader(payload)) };
+    case 0x26:
+      return { name: 'RESERVE_JOB', fields: takeReserveJob(new ByteReader(payload)) };
     case 0x30:
       return { name: 'FINISH', fields: takeFinish(new ByteReader(payload)) };
     case 0x31:
@@ -376,6 +379,12 @@ function takeLeases(from: ByteReader): LeasesFields {
   };
 }
 
+function takeReserveJob(from: ByteReader): ReserveJobFields {
+  return {
+    reference: takeReference(from),
+  };
+}
+
 function takeFinish(from: ByteReader): FinishFields {
   return {
     leases: some(from.list(16, 'leases', takeLease), 'leases'),
@@ -497,6 +506,7 @@ function takeEdit(from: ByteReader): EditFields {
 function takePause(from: ByteReader): PauseFields {
   return {
     topic: checkedTopic(from.text(from.u8('topic'), 'topic')),
+    forMs: from.left > 0 ? from.u64('for_ms') : 0n,
   };
 }
 
@@ -1094,6 +1104,7 @@ function putConnectionList(to: ByteWriter, fields: ConnectionListFields): void {
 function putTopicSettings(to: ByteWriter, fields: TopicSettingsFields): void {
   to.u64(fields.jobs);
   to.u64(fields.bytes);
+  to.u64(fields.pauseLeftMs);
   to.u8(fields.marks);
   to.raw16(encodeSettings(fields.settings));
 }

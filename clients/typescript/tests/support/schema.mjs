@@ -13,6 +13,7 @@ export const REQUESTS = [
   'UNSUBSCRIBE',
   'CANCEL',
   'LEASES',
+  'RESERVE_JOB',
   'FINISH',
   'RELEASE',
   'TOUCH',
@@ -182,7 +183,7 @@ export const ERRORS = [
   { name: 'CHANGED', number: 43, retryable: false, type: 'ChangedError' },
 ];
 export const LIMITS = {
-  TOPIC_BYTES_MAX: 128,
+  TOPIC_BYTES_MAX: 200,
   KEY_BYTES_MAX: 256,
   HEADERS_BYTES_MAX: 1024,
   ATTRIBUTES_BYTES_MAX: 4096,

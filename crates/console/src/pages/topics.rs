@@ -218,7 +218,7 @@ pub(super) async fn act(Path((topic, action)): Path<(String, String)>, posted: P
     let here = address(&topic);
     match action.as_str() {
         "pause" => {
-            visitor.ask::<()>(Request::Pause { topic }).await?;
+            visitor.ask::<()>(Request::Pause { topic, for_ms: None }).await?;
             Ok(posted.done(&here, Said::Paused, 0))
         }
         "resume" => {

@@ -104,7 +104,8 @@ impl<S: JobStore> Applier<'_, S> {
         self.make_due(slot);
     }
 
-    fn make_due(&mut self, slot: Slot) {
+    /// Makes a delayed or buried job ready, due now.
+    pub(super) fn make_due(&mut self, slot: Slot) {
         let clock = self.engine.clock;
         self.engine.change(slot, |job| {
             job.set_due(clock.later(0));

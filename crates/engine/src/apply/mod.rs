@@ -19,7 +19,7 @@ use crate::outcome::{Applied, Outcome, Paused, Reject};
 use crate::sessions::Opening;
 use crate::store::JobStore;
 use crate::topics::groups::GroupChange;
-use adjourn_types::limits::CLIENT_BYTES_MAX;
+use adjourn_types::limits::{CLIENT_BYTES_MAX, DELAY_MS_MAX};
 use adjourn_types::{Member, PolicyChange, SessionId, SessionSecret, first_bytes};
 
 /// An entry collects timers up to this far ahead of its stamp, so that no later entry has to collect all of them.
@@ -82,6 +82,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::Reserve { session, topics, jobs_max, bytes_max } => {
                 return self.reserve(*session, topics, *jobs_max, *bytes_max);
             }
+            Command::ReserveJob { session, job } => return self.reserve_job(*session, self.select(job)?),
             Command::Delete { job } => return Ok(self.delete(self.select(job)?)),
             Command::Reschedule { job, due, version } => {
                 return self.reschedule(self.select(job)?, *due, *version);
@@ -101,7 +102,9 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::ScheduleDelete { schedule } => self.delete_schedule(*schedule)?,
             Command::RunNow { job } => return self.run_now(self.select(job)?),
             Command::Kick { job } => return self.kick(self.select(job)?),
-            Command::TopicPause { topic, paused, by } => self.pause_topic(topic, paused.then_some(*by))?,
+            Command::TopicPause { topic, paused, by, for_ms } => {
+                self.pause_topic(topic, paused.then_some(*by), *for_ms)?;
+            }
             Command::TopicPolicy { topic, change } => self.change_policy(topic, change)?,
             Command::TopicDelete { topic } => return self.delete_topic(topic),
             Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
@@ -168,11 +171,12 @@ impl<'a, S: JobStore> Applier<'a, S> {
         self.engine.topics.set_group(topic, group, change)
     }
 
-    /// Pauses or resumes a topic. Pausing a paused topic changes nothing.
-    fn pause_topic(&mut self, topic: &str, by: Option<&str>) -> Result<(), Reject> {
+    /// Pauses or resumes a topic. Of a pause of a paused topic only the end counts.
+    fn pause_topic(&mut self, topic: &str, by: Option<&str>, for_ms: Option<u64>) -> Result<(), Reject> {
         let topic = self.engine.existing(topic)?;
         let since = self.engine.clock.stamp;
-        let paused = |by| Paused { since, by: first_bytes(by, CLIENT_BYTES_MAX).to_owned() };
+        let until = for_ms.map(|for_ms| since.after(for_ms.min(DELAY_MS_MAX)));
+        let paused = |by| Paused { since, by: first_bytes(by, CLIENT_BYTES_MAX).to_owned(), until };
         self.engine.topics.pause(topic, by.map(paused));
         Ok(())
     }

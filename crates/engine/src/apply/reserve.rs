@@ -85,15 +85,35 @@ impl<S: JobStore> Applier<'_, S> {
         jobs_max: u32,
         bytes_max: u64,
     ) -> Result<Outcome, Reject> {
-        let live = self.engine.sessions.live(session).ok_or(Reject::SessionUnknown)?;
-        let holder = if live.leases_outlive { SessionId::NONE } else { session };
-        let client = live.client.clone();
+        let (holder, client) = self.holder(session)?;
         let granting =
             Granting { client, holder, jobs_max, bytes_max, grants: Vec::new(), bytes: 0, gone: 0 };
         Ok(match topics {
             TopicOrder::OfJobs(topics) => self.reserve_in_order(topics, granting),
             TopicOrder::OfShares(shares) => self.reserve_weighted(shares, granting),
         })
+    }
+
+    /// The session that gives a lease back when it ends, and who opened it.
+    fn holder(&mut self, session: SessionId) -> Result<(SessionId, Option<Arc<str>>), Reject> {
+        let live = self.engine.sessions.live(session).ok_or(Reject::SessionUnknown)?;
+        let holder = if live.leases_outlive { SessionId::NONE } else { session };
+        Ok((holder, live.client.clone()))
+    }
+
+    /// Grants a lease on one job, whatever holds it back; one that is delayed or buried becomes due first.
+    pub(super) fn reserve_job(&mut self, session: SessionId, slot: Slot) -> Result<Outcome, Reject> {
+        let (holder, client) = self.holder(session)?;
+        if self.drop_expired(slot) {
+            return Err(Reject::NotFound);
+        }
+        match self.engine.jobs[slot].state {
+            JobState::Ready if self.engine.clock.reached(self.engine.jobs[slot].due()) => {}
+            JobState::Ready | JobState::Delayed | JobState::Buried => self.make_due(slot),
+            JobState::Reserved => return Err(Reject::Reserved),
+            JobState::Finished | JobState::Scheduled => return Err(Reject::WrongState),
+        }
+        Ok(Outcome::Granted(vec![self.grant(slot, client, holder)]))
     }
 
     /// Grants jobs by (priority, due, id) over all the topics.

@@ -263,12 +263,12 @@ impl Engine {
         self.topics.available(topic, coming, stamp.max(self.clock.stamp))
     }
 
-    /// Topics with ready jobs whose rate allows a delivery at this stamp at the latest.
+    /// Topics whose rate allows a delivery at this stamp at the latest, or whose pause ends by then.
     pub fn free_by(&self, stamp: Millis) -> impl Iterator<Item = TopicId> {
         self.topics.throttled().range(..=(stamp, TopicId(u32::MAX))).map(|(_, topic)| *topic)
     }
 
-    /// The first stamp after this one at which the rate of a wanted topic allows a delivery. Some topics may by then wait
+    /// The first stamp after this one at which the rate of a wanted topic allows a delivery, or its pause ends. Some topics may by then wait
     /// for something else.
     pub fn next_free(&self, stamp: Millis, is_wanted: impl Fn(TopicId) -> bool) -> Option<Millis> {
         self.topics

@@ -130,7 +130,7 @@ impl Topics {
         }
     }
 
-    /// Advances the stamp, and updates the topics whose rate allows a delivery by then.
+    /// Advances the stamp, ends pauses, and updates the topics whose rate allows a delivery by then.
     pub(super) fn advance(&mut self, stamp: Millis) {
         self.stamp = stamp;
         while let Some((_, id)) = self.groups_wake.first().copied().filter(|(at, _)| *at <= stamp) {
@@ -142,11 +142,14 @@ impl Topics {
             self.note_deliverable(id);
         }
         while let Some((_, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
+            if self.existing(id).paused.as_ref().is_some_and(|paused| !paused.lasts(stamp)) {
+                self.touch(id).paused = None;
+            }
             self.note_deliverable(id);
         }
     }
 
-    /// The topics whose rate holds ready jobs back.
+    /// The topics whose rate, or a pause that ends by itself, holds jobs back.
     pub(super) fn throttled(&self) -> &Throttled {
         &self.throttled
     }
@@ -257,9 +260,16 @@ impl Topics {
         &mut self.touch(id).totals
     }
 
+    /// Pauses a topic or resumes it. Of a pause of a paused topic only the end counts.
     pub(super) fn pause(&mut self, id: TopicId, paused: Option<Paused>) {
+        let stamp = self.stamp;
         let topic = self.touch(id);
-        topic.paused = paused.map(|paused| topic.paused.take().unwrap_or_else(|| Box::new(paused)));
+        let before = topic.paused.take();
+        let paused = paused.map(|paused| match before {
+            Some(before) => Box::new(Paused { until: paused.until, ..*before }),
+            None => Box::new(paused),
+        });
+        topic.paused = paused.filter(|paused| paused.lasts(stamp));
         self.note_deliverable(id);
     }
 
@@ -471,8 +481,9 @@ impl Topics {
                 return Err(*id);
             }
         }
-        let grouped = self.known.iter().filter(|(_, topic)| topic.groups.is_some()).map(|(id, _)| *id);
-        for id in grouped.collect::<Vec<_>>() {
+        let changed_by_time = |topic: &Topic| topic.groups.is_some() || topic.paused.is_some();
+        let noted = self.known.iter().filter(|(_, topic)| changed_by_time(topic)).map(|(id, _)| *id);
+        for id in noted.collect::<Vec<_>>() {
             self.note_deliverable(id);
         }
         Ok(())

@@ -36,7 +36,7 @@ pub(crate) struct Topic {
     pub(super) rule: Option<Box<Rule>>,
     /// The size of its jobs' bodies.
     pub(crate) bytes: u64,
-    /// Set while only rates, its own or those of groups, hold ready jobs back: when they allow one.
+    /// Set while only rates, its own or those of groups, or a pause that ends by itself hold jobs back: when they allow one.
     pub(super) throttled_until: Option<Millis>,
     /// When time alone changes one of its groups.
     pub(super) groups_wake_at: Option<Millis>,
@@ -114,7 +114,7 @@ impl Topic {
 
     /// The rank of the job that reserve takes next at the current stamp.
     pub(crate) fn next(&self, stamp: Millis) -> Option<Rank> {
-        if self.paused.is_some() || self.room(stamp) == 0 {
+        if self.is_paused(stamp) || self.room(stamp) == 0 {
             return None;
         }
         match &self.groups {
@@ -138,7 +138,7 @@ impl Topic {
 
     /// How many jobs a reserve at this stamp could get, if `coming` more were ready by then.
     pub(super) fn available(&self, coming: u64, stamp: Millis) -> u64 {
-        if self.paused.is_some() {
+        if self.is_paused(stamp) {
             return 0;
         }
         let ungrouped = self.ready.len();
@@ -152,9 +152,17 @@ impl Topic {
         self.rule.as_ref().map_or(u64::MAX, |rule| rule.room(self.reserved, stamp))
     }
 
-    /// If only rates hold ready jobs back at this stamp: when they allow one.
+    /// True if no job may be delivered at this stamp.
+    fn is_paused(&self, stamp: Millis) -> bool {
+        self.paused.as_ref().is_some_and(|paused| paused.lasts(stamp))
+    }
+
+    /// If only rates, or a pause that ends, hold jobs back at this stamp: when they allow one.
     pub(super) fn waits_until(&self, stamp: Millis) -> Option<Millis> {
-        if self.paused.is_some() || self.ready() == 0 {
+        if let Some(paused) = &self.paused {
+            return paused.until.filter(|until| *until > stamp);
+        }
+        if self.ready() == 0 {
             return None;
         }
         let own = self.rule.as_ref().map_or(Some(Millis(0)), |rule| rule.free_at(self.reserved))?;
@@ -286,7 +294,7 @@ impl Topic {
             .word(expired);
         element.text(self.name.as_str());
         if let Some(paused) = &self.paused {
-            element.word(paused.since.0).text(&paused.by);
+            element.word(paused.since.0).word(paused.until.map_or(0, |until| until.0)).text(&paused.by);
         }
         if let Some(since) = self.idle_since {
             element.word(since.0);

@@ -1,13 +1,16 @@
 //! Topics: counts, policies, pause and resume, the next job, buried jobs.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::super::caller::Caller;
-use super::super::fields::{Whole, not_both, schema_number};
+use super::super::fields::{
+    Field, Pause, Span, SpanMs, Whole, either, not_both, schema, schema_ms, schema_number,
+};
 use super::super::input::{JsonBody, MaybeJson, Part, QueryOf, segment};
 use super::super::problem::{Problem, ProblemJson};
 use super::super::wording::no_such;
@@ -31,6 +34,21 @@ pub(super) struct TopicsJson<'a> {
     /// For the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
+}
+
+/// How long a topic is paused.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"for\": \"10m\"}")]
+#[schema(as = Pause, example = json!({"for": "10m"}))]
+pub(super) struct PauseJson {
+    /// The pause ends by itself after this time. The default is that it lasts until the topic is resumed.
+    #[serde(rename = "for")]
+    #[schema(schema_with = schema::<Span<Pause>>)]
+    lasts: Option<Field<Span<Pause>>>,
+    /// The same in milliseconds.
+    #[serde(rename = "for_ms")]
+    #[schema(schema_with = schema_ms::<Pause>)]
+    lasts_ms: Option<SpanMs<Pause>>,
 }
 
 /// The change to a topic's settings. What is not named stays as it is.
@@ -146,13 +164,19 @@ pub(super) async fn delete(caller: Caller, Part(topic): Part<TopicName>) -> Answ
     operation_id = "pause_topic",
     tag = "topics",
     params(("topic" = String, Path, description = "The topic")),
+    request_body(content = PauseJson, description = "May be left out"),
     responses(
         (status = 204, description = "Done"),
         (status = "default", description = "Refused", body = ProblemJson, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn pause(caller: Caller, Part(topic): Part<TopicName>) -> Answer {
-    done(&caller, Request::Pause { topic }).await
+pub(super) async fn pause(
+    caller: Caller,
+    Part(topic): Part<TopicName>,
+    MaybeJson(json): MaybeJson<PauseJson>,
+) -> Answer {
+    let for_ms = either("for", json.lasts.as_ref(), json.lasts_ms.as_ref())?;
+    done(&caller, Request::Pause { topic, for_ms: for_ms.and_then(NonZeroU64::new) }).await
 }
 
 /// Resume the delivery of a topic's jobs

@@ -4,6 +4,7 @@
 //! queue finds a job without its topic. A push adds its job first, and then removes earlier jobs of the id in other topics:
 //! in between there are two, and never none.
 
+pub(super) mod beanstalkd;
 mod fields;
 mod go_json;
 pub(super) mod ouqiang;
@@ -207,7 +208,7 @@ async fn reserve(
     match caller.ask::<Vec<Delivered>>(request).await {
         Ok(jobs) => Ok(jobs.into_iter().next()),
         // Nobody gets jobs of a topic that is paused: there are none, for now.
-        Err(problem) if problem.json().code == ErrorCode::Paused.name() => Ok(None),
+        Err(problem) if problem.is(ErrorCode::Paused) => Ok(None),
         Err(problem) => Err(problem.into()),
     }
 }
@@ -227,14 +228,14 @@ async fn find(caller: &Caller, id: &str) -> Result<Option<JobReport>, Failure> {
 }
 
 async fn find_by_id(caller: &Caller, id: &str) -> Result<Option<JobReport>, Failure> {
-    look(caller, JobRef::Key { topic: TopicName::any(), key: key_of(id)? }).await
+    Ok(look(caller, JobRef::Key { topic: TopicName::any(), key: key_of(id)? }).await?)
 }
 
-async fn look(caller: &Caller, job: JobRef) -> Result<Option<JobReport>, Failure> {
+async fn look(caller: &Caller, job: JobRef) -> Result<Option<JobReport>, Problem> {
     match caller.ask::<JobReport>(Asked::Get(job)).await {
         Ok(job) => Ok(Some(job).filter(|job| job.state != Some(JobState::Finished))),
-        Err(problem) if problem.json().code == ErrorCode::NotFound.name() => Ok(None),
-        Err(problem) => Err(problem.into()),
+        Err(problem) if problem.is(ErrorCode::NotFound) => Ok(None),
+        Err(problem) => Err(problem),
     }
 }
 
@@ -251,7 +252,7 @@ async fn remove(caller: &Caller, id: &str) -> Result<(), Failure> {
 
 async fn remove_one(caller: &Caller, job: &JobReport) -> Result<(), Failure> {
     match caller.ask::<Changed>(Asked::Delete(JobRef::Id(job.id))).await {
-        Err(problem) if problem.json().code != ErrorCode::NotFound.name() => Err(problem.into()),
+        Err(problem) if !problem.is(ErrorCode::NotFound) => Err(problem.into()),
         _ => Ok(()),
     }
 }
@@ -277,6 +278,6 @@ mod tests {
         assert_eq!(shown("order.eu/x_1-2"), Some("order.eu/x_1-2".to_owned()));
         assert_eq!(shown("-a:b c"), Some(":2da:3ab:20c".to_owned()));
         assert_eq!(shown(""), None);
-        assert_eq!(shown(&"ж".repeat(30)), None, "too long");
+        assert_eq!(shown(&"ж".repeat(34)), None, "too long");
     }
 }

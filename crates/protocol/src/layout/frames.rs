@@ -1204,6 +1204,8 @@ pub(crate) struct TopicSettings<P> {
     pub(crate) jobs: u64,
     /// Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits.
     pub(crate) bytes: u64,
+    /// How long its pause lasts; 0 if it is not paused, or until RESUME.
+    pub(crate) pause_left_ms: u64,
     /// What is so.
     pub(crate) marks: u8,
     /// The settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them.
@@ -1213,7 +1215,7 @@ pub(crate) struct TopicSettings<P> {
 impl TopicSettings<&[u8]> {
     /// Writes it.
     pub(crate) fn put(self, out: &mut BytesMut) {
-        Fixed::<19>::new().u64(self.jobs).u64(self.bytes).u8(self.marks).length16(self.settings.len()).write(out);
+        Fixed::<27>::new().u64(self.jobs).u64(self.bytes).u64(self.pause_left_ms).u8(self.marks).length16(self.settings.len()).write(out);
         out.put_slice(self.settings);
     }
 }
@@ -1223,9 +1225,10 @@ impl TopicSettings<Bytes> {
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let jobs = reader.u64("jobs")?;
         let bytes = reader.u64("bytes")?;
+        let pause_left_ms = reader.u64("pause_left_ms")?;
         let marks = reader.u8("marks")?;
         let settings = reader.bytes16("settings")?;
-        Ok(Self { jobs, bytes, marks, settings })
+        Ok(Self { jobs, bytes, pause_left_ms, marks, settings })
     }
 }
 

@@ -63,6 +63,8 @@ requests! {
         /// 1 to `reserve_jobs_max`.
         jobs_max: u32 = 1..=1_024,
     }
+    /// Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back.
+    ReserveJob = 0x26, "RESERVE_JOB" -> Reserved, Own, Unsafe, [Consume], [Invalid, Busy, NotFound, Reserved, WrongState] (job: JobRef)
     /// Says that jobs are done: they are removed.
     Finish = 0x30, "FINISH" -> Settled, Change, Safe, [Consume], [Busy, StaleLease] {
         /// 1 to `leases_max` leases.
@@ -132,6 +134,8 @@ requests! {
     Pause = 0x50, "PAUSE" -> Done, Change, Safe, [Manage], [Invalid, Busy, NotFound] {
         /// The topic to pause.
         topic: TopicName,
+        /// The pause ends by itself after this time; more than ten years count as ten. Absent or 0: it lasts until RESUME.
+        for_ms: Option<NonZeroU64>,
     }
     /// Starts it again.
     Resume = 0x51, "RESUME" -> Done, Change, Safe, [Manage], [Invalid, Busy, NotFound] {

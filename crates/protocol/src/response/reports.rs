@@ -28,6 +28,8 @@ pub struct TopicSettings {
     pub defaults: RetryDefaults,
     /// Whether reserving is stopped.
     pub paused: bool,
+    /// How long that lasts, in milliseconds; 0 if it does not end by itself.
+    pub pause_left_ms: u64,
     /// Jobs in any state.
     pub jobs: u64,
     /// Bytes of their bodies.

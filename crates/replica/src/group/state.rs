@@ -110,7 +110,7 @@ impl State {
     ) -> TopicReport {
         TopicReport {
             topic: topic.name.clone(),
-            paused: topic.paused.is_some(),
+            paused: self.is_paused(topic),
             consumers,
             late_ms,
             totals: self.totals_of(topic),
@@ -162,10 +162,13 @@ impl State {
         };
         let jobs = view.delayed + view.ready + view.reserved + view.buried;
         let bytes = self.engine.topic_bytes(view.id);
+        let ends = view.paused.and_then(|paused| paused.until);
+        let pause_left_ms = ends.map_or(0, |until| until.since(self.clock.stamp()));
         Response::TopicSettings(Box::new(TopicSettings {
             policy,
             defaults,
-            paused: view.paused.is_some(),
+            paused: self.is_paused(&view),
+            pause_left_ms,
             jobs,
             bytes,
         }))
@@ -207,8 +210,13 @@ impl State {
     pub(crate) fn are_paused(&self, topics: &[TopicName]) -> bool {
         topics.iter().all(|name| {
             let topic = self.engine.topic_id(name.as_str()).and_then(|id| self.engine.topic(id));
-            topic.is_some_and(|topic| topic.paused.is_some())
+            topic.is_some_and(|topic| self.is_paused(&topic))
         })
+    }
+
+    /// True if a topic is paused now: a pause that has ended is forgotten with the next entry.
+    fn is_paused(&self, topic: &TopicView<'_>) -> bool {
+        topic.paused.is_some_and(|paused| paused.lasts(self.clock.stamp()))
     }
 
     pub(crate) fn called_back(&self) -> Vec<CalledBack> {

@@ -175,7 +175,9 @@ fn reason(node: &Node, group: &Group, asker: ConnectionId, hold: Hold, job: Opti
         Hold::Delayed(due) => (Why::Delayed, Some(due), 0, delayed(job)),
         Hold::TopicPaused(paused) => {
             since = wall(paused.since);
-            (Why::TopicPaused, None, 0, topic_paused(if is_operator { &paused.by } else { "" }))
+            let until = paused.until.and_then(wall);
+            let text = topic_paused(if is_operator { &paused.by } else { "" }, until.is_some());
+            (Why::TopicPaused, until, 0, text)
         }
         Hold::TopicLeases(leases) => {
             (Why::TopicLeases, None, leases, format!("the topic has as many leases as it may: {leases}"))
@@ -245,11 +247,11 @@ fn behind(jobs: u64, groups: u64) -> String {
     }
 }
 
-fn topic_paused(by: &str) -> String {
-    if by.is_empty() {
-        return "the topic is paused: resume it".to_owned();
-    }
-    format!("{by} paused the topic: resume it")
+fn topic_paused(by: &str, ends: bool) -> String {
+    let what =
+        if by.is_empty() { "the topic is paused".to_owned() } else { format!("{by} paused the topic") };
+    let then = if ends { "wait until the pause ends, or resume it" } else { "resume it" };
+    format!("{what}: {then}")
 }
 
 /// Who has the job, if the asker may know.

@@ -17,7 +17,8 @@ use crate::rights::check_rights;
 use crate::selects::{at_least, at_least_ms, select_job};
 use adjourn_engine::{Command, GroupChange};
 use adjourn_protocol::{
-    ErrorCode, ErrorReply, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe, TopicSet,
+    ErrorCode, ErrorReply, JobRef, Kind, ReleaseKind, Request, RequestId, Reserve, Response, Subscribe,
+    TopicSet,
 };
 use adjourn_types::limits::{CREDIT_BYTES_MAX, CREDIT_JOBS_MAX, RESERVE_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use adjourn_types::{Lease, SessionId, TopicId, TopicName};
@@ -96,6 +97,7 @@ impl Leader {
             Request::Goodbye => self.goodbye(node, group, asker, session),
             Request::Push(push) => self.push(node, group, asker, session, push),
             Request::Reserve(reserve) => self.reserve(node, group, asker, session, &reserve),
+            Request::ReserveJob(job) => self.reserve_job(node, group, asker, session, &job),
             Request::Subscribe(subscribe) => self.subscribe(node, group, asker, session, &subscribe),
             Request::Credit { subscription, credit_jobs, credit_bytes } => {
                 self.credit(node, asker, RequestId(subscription), credit_jobs, credit_bytes);
@@ -185,6 +187,23 @@ impl Leader {
         let weighed = self.waiters.weighed(waiter);
         let topics = topic_order(weighed.as_ref(), reserve.topics.iter().map(TopicName::as_str));
         let command = Command::Reserve { session, topics, jobs_max, bytes_max };
+        self.proposals.add_command(node, group, &command, Reply::PendingReserve(waiter, claim));
+    }
+
+    /// Reserves one job, as a poll that does not wait.
+    fn reserve_job(
+        &mut self,
+        node: &mut Node,
+        group: &mut Group,
+        asker: Asker,
+        session: SessionId,
+        job: &JobRef,
+    ) {
+        if let Some(refusal) = self.proposals.refusal(node) {
+            return node.connections.refuse(asker, refusal);
+        }
+        let (waiter, claim) = self.waiters.add_reserving(asker, session, 1, node.now_us);
+        let command = Command::ReserveJob { session, job: select_job(job) };
         self.proposals.add_command(node, group, &command, Reply::PendingReserve(waiter, claim));
     }
 
@@ -312,12 +331,13 @@ impl Leader {
             Request::KickMany { topic: name, jobs_max } => {
                 Command::KickMany { topic: name.as_str(), jobs_max: *jobs_max }
             }
-            Request::Pause { topic: name } => {
+            Request::Pause { topic: name, for_ms } => {
                 who = node.connections.who(asker.connection);
-                Command::TopicPause { topic: name.as_str(), paused: true, by: &who }
+                let for_ms = for_ms.map(NonZeroU64::get);
+                Command::TopicPause { topic: name.as_str(), paused: true, by: &who, for_ms }
             }
             Request::Resume { topic: name } => {
-                Command::TopicPause { topic: name.as_str(), paused: false, by: "" }
+                Command::TopicPause { topic: name.as_str(), paused: false, by: "", for_ms: None }
             }
             Request::GroupSet(set) => {
                 let change = GroupChange { weight: set.weight, paused: set.paused };

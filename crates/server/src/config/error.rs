@@ -44,11 +44,14 @@ pub enum ConfigError {
         /// The key.
         key: &'static str,
     },
-    /// Producers cannot show a token, and none is set for them.
+    /// Callers of a port cannot show a token, and none is set for them.
     #[error(
-        "php_delayqueue_listen needs dialects_token, because its callers cannot send a token: name a token of tokens_file"
+        "{key} needs dialects_token, because its callers cannot send a token: name a token of tokens_file"
     )]
-    Nameless,
+    Nameless {
+        /// The key of the port.
+        key: &'static str,
+    },
     /// The time of data that stays must pass.
     #[error("--clock manual needs --memory: add --memory, or leave out --clock")]
     ManualClockOnDisk,

@@ -62,6 +62,8 @@ pub struct Config {
     pub youzan_listen: Option<String>,
     /// Address for producers of `php-delayqueue`. `None` for none.
     pub php_delayqueue_listen: Option<String>,
+    /// Address for callers of beanstalkd. `None` for none.
+    pub beanstalkd_listen: Option<String>,
     /// The time zone of times from `php-delayqueue`; `None` for the system's.
     pub php_delayqueue_time_zone: Option<TimeZone>,
     /// The token of callers of older queues that show none. `None` if they must show one.
@@ -218,6 +220,9 @@ pub struct Settings {
     /// Address for producers of php-delayqueue
     #[arg(long, env = "ADJOURN_PHP_DELAYQUEUE_LISTEN", value_name = "HOST:PORT")]
     pub php_delayqueue_listen: Option<MaybeHostPort>,
+    /// Address for callers of beanstalkd
+    #[arg(long, env = "ADJOURN_BEANSTALKD_LISTEN", value_name = "HOST:PORT")]
+    pub beanstalkd_listen: Option<MaybeHostPort>,
     /// Time zone of php-delayqueue's times, for example Asia/Shanghai; the default is the system's
     #[arg(long, env = "ADJOURN_PHP_DELAYQUEUE_TIME_ZONE", value_name = "NAME")]
     pub php_delayqueue_time_zone: Option<ZoneName>,
@@ -376,6 +381,7 @@ impl Default for Config {
             ouqiang_listen: None,
             youzan_listen: None,
             php_delayqueue_listen: None,
+            beanstalkd_listen: None,
             php_delayqueue_time_zone: None,
             dialects_token: None,
             call_backs: CallBackConfig::default(),
@@ -443,11 +449,14 @@ impl Config {
         config.apply(in_file);
         config.apply(flags);
         config.check_memory()?;
-        if config.php_delayqueue_listen.is_some()
-            && config.tokens_file.is_some()
-            && config.dialects_token.is_none()
-        {
-            return Err(ConfigError::Nameless);
+        let without_tokens = [
+            ("php_delayqueue_listen", &config.php_delayqueue_listen),
+            ("beanstalkd_listen", &config.beanstalkd_listen),
+        ];
+        for (key, _) in without_tokens.into_iter().filter(|(_, address)| address.is_some()) {
+            if config.tokens_file.is_some() && config.dialects_token.is_none() {
+                return Err(ConfigError::Nameless { key });
+            }
         }
         if config.console.is_at_http && config.http_listen.is_none() {
             return Err(ConfigError::Incomplete { set: "console", missing: "http_listen" });
@@ -489,6 +498,7 @@ impl Config {
         set(&mut self.ouqiang_listen, settings.ouqiang_listen.map(|listen| listen.0));
         set(&mut self.youzan_listen, settings.youzan_listen.map(|listen| listen.0));
         set(&mut self.php_delayqueue_listen, settings.php_delayqueue_listen.map(|listen| listen.0));
+        set(&mut self.beanstalkd_listen, settings.beanstalkd_listen.map(|listen| listen.0));
         set(&mut self.php_delayqueue_time_zone, settings.php_delayqueue_time_zone.map(|zone| zone.0));
         set(
             &mut self.dialects_token,

@@ -153,7 +153,7 @@ async fn led() -> (Arc<LocalSession>, Leader) {
         leader.answer(number, Response::Welcome(Box::new(welcome()))).await;
     };
     let access = Arc::new(Access::open());
-    let session = LocalSession::with_member(Stream::Plain(stream), BytesMut::new(), access);
+    let session = LocalSession::with_member(Stream::Plain(stream), BytesMut::new(), access, Opening::SHARED);
     let (session, ()) = tokio::join!(session, greeting);
     (session.expect("greeted"), leader)
 }

@@ -7,11 +7,12 @@ use crate::names::{grouped, pascal, sentence};
 use crate::schema::{Field, Frame, Kind, Repeat, RequestKind, Schema};
 
 /// Requests whose fields are one type of their own: the name of the value, and the type.
-const MESSAGES: [(&str, &str, &str); 21] = [
+const MESSAGES: [(&str, &str, &str); 22] = [
     ("HELLO", "hello", "Hello"),
     ("PUSH", "push", "Push"),
     ("RESERVE", "reserve", "Reserve"),
     ("SUBSCRIBE", "subscribe", "Subscribe"),
+    ("RESERVE_JOB", "job", "JobRef"),
     ("GET", "job", "JobRef"),
     ("DELETE", "job", "JobRef"),
     ("RUN_NOW", "job", "JobRef"),
@@ -100,6 +101,7 @@ fn write_field(frame: &Frame, field: &Field, out: &mut String) {
         (_, "ref") => ("job", "JobRef"),
         (_, "leases") => ("leases", "Vec<Lease>"),
         (_, "if_version") => ("if_version", "Option<NonZeroU64>"),
+        (_, "for_ms") => ("for_ms", "Option<NonZeroU64>"),
         (_, "topic") => ("topic", "TopicName"),
         (_, name) => (
             name,

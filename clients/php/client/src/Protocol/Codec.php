@@ -51,6 +51,7 @@ final class Codec
             0x23 => DeliveryFrames::encodeUnsubscribe($f),
             0x24 => DeliveryFrames::encodeCancel($f),
             0x25 => DeliveryFrames::encodeLeases($f),
+            0x26 => DeliveryFrames::encodeReserveJob($f),
             0x30 => SettleFrames::encodeFinish($f),
             0x31 => SettleFrames::encodeRelease($f),
             0x32 => SettleFrames::encodeTouch($f),

@@ -154,6 +154,18 @@ final class DeliveryFrames
     }
 
     /**
+     * RESERVE_JOB: Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back.
+     *
+     * @param array{
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     * } $f
+     */
+    public static function encodeReserveJob(array $f): string
+    {
+        return self::encodeReference($f['ref']);
+    }
+
+    /**
      * RESERVED: The jobs of a RESERVE; none when the wait was over first.
      *
      * @return array{
@@ -222,6 +234,19 @@ final class DeliveryFrames
         }
 
         return $out;
+    }
+
+    /** @param array{job: int}|array{topic: string, key: string} $ref */
+    private static function encodeReference(array $ref): string
+    {
+        if (isset($ref['job'])) {
+            return pack('CP', 0, $ref['job']);
+        }
+        if (strlen($ref['topic']) >> 8 !== 0 || strlen($ref['key']) >> 16 !== 0) {
+            throw Codec::outOfRange(['topic' => [strlen($ref['topic']), 8], 'key' => [strlen($ref['key']), 16]]);
+        }
+
+        return pack('CC', 1, strlen($ref['topic'])) . $ref['topic'] . pack('v', strlen($ref['key'])) . $ref['key'];
     }
 
     /**

@@ -29,6 +29,8 @@ enum Opcode: int
     case Cancel = 0x24;
     /** Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among them. */
     case Leases = 0x25;
+    /** Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back. */
+    case ReserveJob = 0x26;
     /** Says that jobs are done: they are removed. */
     case Finish = 0x30;
     /** Gives jobs back, to be attempted again. */
@@ -198,7 +200,7 @@ enum Opcode: int
             self::Ping, self::Advance => self::Pong,
             self::Goodbye, self::Credit, self::Unsubscribe, self::Cancel, self::Pause, self::Resume, self::Disconnect, self::TopicSet, self::TopicDelete, self::BackupEnd, self::ClusterAdd, self::ClusterRemove, self::ClusterTransfer, self::GroupSet, self::ScheduleDelete, self::SchedulePause, self::ScheduleResume => self::Done,
             self::Push => self::Pushed,
-            self::Reserve => self::Reserved,
+            self::Reserve, self::ReserveJob => self::Reserved,
             self::Subscribe => self::Subscribed,
             self::Leases => self::Leased,
             self::Finish, self::Release, self::Touch, self::Bury => self::Settled,

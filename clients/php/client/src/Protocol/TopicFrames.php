@@ -89,6 +89,7 @@ final class TopicFrames
      *
      * @param array{
      *     topic: string, // The topic to pause.
+     *     for_ms?: int, // The pause ends by itself after this time; more than ten years count as ten. Absent or 0: it lasts until RESUME.
      * } $f
      */
     public static function encodePause(array $f): string
@@ -96,9 +97,15 @@ final class TopicFrames
         if (strlen($f['topic']) >> 8 !== 0) {
             throw Codec::outOfRange(['topic' => [strlen($f['topic']), 8]]);
         }
+        $late = '';
+        $forMs = $f['for_ms'] ?? 0;
+        if ($forMs !== 0) {
+            $late = pack('P', $forMs);
+        }
 
         return pack('C', strlen($f['topic']))
-            . $f['topic'];
+            . $f['topic']
+            . $late;
     }
 
     /**
@@ -294,6 +301,7 @@ final class TopicFrames
      * @return array{
      *     jobs: int, // The topic's jobs that are delayed, ready, reserved or buried.
      *     bytes: int, // Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits.
+     *     pause_left_ms: int, // How long its pause lasts; 0 if it is not paused, or until RESUME.
      *     marks: int, // What is so.
      *     settings: string, // The settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them.
      * }
@@ -301,7 +309,7 @@ final class TopicFrames
     public static function decodeTopicSettings(string $frame): array
     {
         $at = Codec::HEAD_BYTES;
-        $f = Codec::fixed('Pjobs/Pbytes/Cmarks/vsettings', 19, $frame, $at);
+        $f = Codec::fixed('Pjobs/Pbytes/Ppause_left_ms/Cmarks/vsettings', 27, $frame, $at);
         $f['settings'] = Codec::bytes($frame, $at, $f['settings']);
 
         return $f;

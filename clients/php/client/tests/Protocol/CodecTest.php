@@ -29,7 +29,7 @@ final class CodecTest extends TestCase
 {
     /** The last fields that frames may leave out, with values that are not left out: what follows is then behind the frame. */
     private const LATE = [
-        'list_jobs' => 9, 'weights' => [7], 'reason' => 'why', 'if_version' => 4, 'to' => 'elsewhere', 'clock_ms' => 5, 'version' => 8,
+        'list_jobs' => 9, 'weights' => [7], 'reason' => 'why', 'if_version' => 4, 'to' => 'elsewhere', 'for_ms' => 6, 'clock_ms' => 5, 'version' => 8,
         'skipped' => 2, 'stages' => [['stage' => 's', 'count' => 1, 'p50_us' => 2, 'p99_us' => 3, 'p999_us' => 4, 'max_us' => 5]],
     ];
 

@@ -21,6 +21,7 @@ final class Schema
         'Unsubscribe' => ['subscription'],
         'Cancel' => ['request'],
         'Leases' => ['after', 'jobs_max'],
+        'ReserveJob' => ['ref'],
         'Finish' => ['leases', 'leases.job', 'leases.fence'],
         'Release' => ['delay_ms', 'leases', 'leases.job', 'leases.fence', 'reason'],
         'Touch' => ['ttr_ms', 'leases', 'leases.job', 'leases.fence'],
@@ -36,7 +37,7 @@ final class Schema
         'Count' => ['filter', 'bars', 'bars_from_ms', 'bar_ms'],
         'Bulk' => ['jobs_max', 'change', 'due_ms', 'cursor', 'filter', 'to'],
         'Edit' => ['due_ms', 'priority', 'ttr_ms', 'edited', 'due_kind', 'ref', 'attributes', 'body', 'if_version'],
-        'Pause' => ['topic'],
+        'Pause' => ['topic', 'for_ms'],
         'Resume' => ['topic'],
         'Topics' => [],
         'Stats' => [],
@@ -195,7 +196,7 @@ final class Schema
     ];
     /** By name. */
     public const LIMITS = [
-        'TOPIC_BYTES_MAX' => 128,
+        'TOPIC_BYTES_MAX' => 200,
         'KEY_BYTES_MAX' => 256,
         'HEADERS_BYTES_MAX' => 1024,
         'ATTRIBUTES_BYTES_MAX' => 4096,

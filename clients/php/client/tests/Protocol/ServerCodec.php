@@ -298,6 +298,7 @@ final class ServerCodec
             0x23 => self::decodeUnsubscribe($frame),
             0x24 => self::decodeCancel($frame),
             0x25 => self::decodeLeases($frame),
+            0x26 => self::decodeReserveJob($frame),
             0x30 => self::decodeFinish($frame),
             0x31 => self::decodeRelease($frame),
             0x32 => self::decodeTouch($frame),
@@ -844,6 +845,7 @@ final class ServerCodec
      * @param array{
      *     jobs: int, // The topic's jobs that are delayed, ready, reserved or buried.
      *     bytes: int, // Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits.
+     *     pause_left_ms: int, // How long its pause lasts; 0 if it is not paused, or until RESUME.
      *     marks: int, // What is so.
      *     settings: string, // The settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them.
      * } $f
@@ -854,7 +856,7 @@ final class ServerCodec
             throw Codec::outOfRange(['marks' => [$f['marks'], 8], 'settings' => [strlen($f['settings']), 16]]);
         }
 
-        return pack('PPCv', $f['jobs'], $f['bytes'], $f['marks'], strlen($f['settings']))
+        return pack('PPPCv', $f['jobs'], $f['bytes'], $f['pause_left_ms'], $f['marks'], strlen($f['settings']))
             . $f['settings'];
     }
 
@@ -1223,7 +1225,7 @@ final class ServerCodec
         } else {
             $f['list_jobs'] = 0;
         }
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(count($f['jobs']) >= 1 && count($f['jobs']) <= 4096, 'jobs');
 
         return $f;
@@ -1348,6 +1350,22 @@ final class ServerCodec
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('Pafter/Vjobs_max', 12, $frame, $at);
         self::check($f['jobs_max'] >= 1 && $f['jobs_max'] <= 1024, 'jobs_max');
+
+        return $f;
+    }
+
+    /**
+     * RESERVE_JOB: Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back.
+     *
+     * @return array{
+     *     ref: array{job: int}|array{topic: string, key: string}, // The job.
+     * }
+     */
+    public static function decodeReserveJob(string $frame): array
+    {
+        $at = Codec::HEAD_BYTES;
+        $f = [];
+        $f['ref'] = self::decodeReference($frame, $at);
 
         return $f;
     }
@@ -1540,7 +1558,7 @@ final class ServerCodec
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('Ctopic', 1, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
 
         return $f;
     }
@@ -1559,7 +1577,7 @@ final class ServerCodec
         $f = Codec::fixed('Vjobs_max/Ctopic', 5, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         self::check($f['jobs_max'] >= 1 && $f['jobs_max'] <= 4096, 'jobs_max');
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
 
         return $f;
     }
@@ -1655,7 +1673,7 @@ final class ServerCodec
         self::check(in_array($f['change'], [0, 1, 2, 3, 4], true), 'change');
         self::check(strlen($f['cursor']) <= 512, 'cursor');
         self::check(strlen($f['filter']) <= 1024, 'filter');
-        self::check(strlen($f['to']) <= 128, 'to');
+        self::check(strlen($f['to']) <= 200, 'to');
 
         return $f;
     }
@@ -1701,6 +1719,7 @@ final class ServerCodec
      *
      * @return array{
      *     topic: string, // The topic to pause.
+     *     for_ms: int, // The pause ends by itself after this time; more than ten years count as ten. Absent or 0: it lasts until RESUME.
      * }
      */
     public static function decodePause(string $frame): array
@@ -1708,7 +1727,12 @@ final class ServerCodec
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('Ctopic', 1, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        if ($at < strlen($frame)) {
+            $f += Codec::fixed('Pfor_ms', 8, $frame, $at);
+        } else {
+            $f['for_ms'] = 0;
+        }
+        self::check(strlen($f['topic']) <= 200, 'topic');
 
         return $f;
     }
@@ -1725,7 +1749,7 @@ final class ServerCodec
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('Ctopic', 1, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
 
         return $f;
     }
@@ -1778,7 +1802,7 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('vsettings', 2, $frame, $at);
         $f['settings'] = Codec::bytes($frame, $at, $f['settings']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['settings']) <= 8192, 'settings');
 
         return $f;
@@ -1796,7 +1820,7 @@ final class ServerCodec
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('Ctopic', 1, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
 
         return $f;
     }
@@ -1813,7 +1837,7 @@ final class ServerCodec
         $at = Codec::HEAD_BYTES;
         $f = Codec::fixed('Ctopic', 1, $frame, $at);
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
 
         return $f;
     }
@@ -1965,7 +1989,7 @@ final class ServerCodec
         $f['group'] = Codec::text($frame, $at, $f['group']);
         self::check($f['weight'] <= 1000, 'weight');
         self::check(in_array($f['pause'], [0, 1, 2], true), 'pause');
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['group']) >= 1 && strlen($f['group']) <= 255, 'group');
 
         return $f;
@@ -1991,7 +2015,7 @@ final class ServerCodec
         $f += Codec::fixed('Cprefix', 1, $frame, $at);
         $f['prefix'] = Codec::text($frame, $at, $f['prefix']);
         self::check($f['groups_max'] >= 1 && $f['groups_max'] <= 1000, 'groups_max');
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['after']) <= 255, 'after');
         self::check(strlen($f['prefix']) <= 255, 'prefix');
 
@@ -2029,7 +2053,7 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cgroup', 1, $frame, $at);
         $f['group'] = Codec::text($frame, $at, $f['group']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['group']) <= 255, 'group');
 
         return $f;
@@ -2083,7 +2107,7 @@ final class ServerCodec
         } else {
             $f['if_version'] = 0;
         }
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['name']) >= 1 && strlen($f['name']) <= 255, 'name');
         self::check($f['missed_max'] <= 1000, 'missed_max');
         self::check($f['jitter_ms'] <= 86_400_000, 'jitter_ms');
@@ -2115,7 +2139,7 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cname', 1, $frame, $at);
         $f['name'] = Codec::text($frame, $at, $f['name']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
 
         return $f;
@@ -2145,7 +2169,7 @@ final class ServerCodec
         $f['cursor'] = Codec::bytes($frame, $at, $f['cursor']);
         self::check($f['schedules_max'] >= 1 && $f['schedules_max'] <= 256, 'schedules_max');
         self::check(in_array($f['paused'], [0, 1, 2], true), 'paused');
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['prefix']) <= 255, 'prefix');
         self::check(strlen($f['cursor']) <= 512, 'cursor');
 
@@ -2167,7 +2191,7 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cname', 1, $frame, $at);
         $f['name'] = Codec::text($frame, $at, $f['name']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
 
         return $f;
@@ -2195,7 +2219,7 @@ final class ServerCodec
         } else {
             $f['note'] = '';
         }
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
         self::check(strlen($f['note']) <= 1024, 'note');
 
@@ -2217,7 +2241,7 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cname', 1, $frame, $at);
         $f['name'] = Codec::text($frame, $at, $f['name']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
 
         return $f;
@@ -2238,7 +2262,7 @@ final class ServerCodec
         $f['topic'] = Codec::text($frame, $at, $f['topic']);
         $f += Codec::fixed('Cname', 1, $frame, $at);
         $f['name'] = Codec::text($frame, $at, $f['name']);
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
 
         return $f;
@@ -2264,7 +2288,7 @@ final class ServerCodec
         $f += Codec::fixed('Cname', 1, $frame, $at);
         $f['name'] = Codec::text($frame, $at, $f['name']);
         self::check($f['dry_run'] <= 1, 'dry_run');
-        self::check(strlen($f['topic']) <= 128, 'topic');
+        self::check(strlen($f['topic']) <= 200, 'topic');
         self::check(strlen($f['name']) <= 255, 'name');
 
         return $f;

@@ -25,7 +25,7 @@ RELEASE_PARKED = 0x8000000000000000
 """Added to `delay_ms` of a RELEASE: the work was not begun and is not to begin before this delay; no attempt is
 counted.
 """
-TOPIC_BYTES_MAX = 128
+TOPIC_BYTES_MAX = 200
 """Longest topic name."""
 KEY_BYTES_MAX = 256
 """Longest key."""

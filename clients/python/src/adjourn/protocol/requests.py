@@ -334,6 +334,17 @@ class Leases(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class ReserveJob(Request):
+    """Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back."""
+
+    OPCODE = 0x26
+    NAME = "RESERVE_JOB"
+    IS_REPEATABLE = False
+    job: JobRef
+    """The job."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finish(Request):
     """Says that jobs are done: they are removed."""
 
@@ -585,6 +596,10 @@ class Pause(Request):
     IS_REPEATABLE = True
     topic: str
     """The topic to pause."""
+    for_ms: int = 0
+    """The pause ends by itself after this time; more than ten years count as ten. Absent or 0: it lasts until
+    RESUME.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -1051,6 +1066,10 @@ def _write_leases(one: Leases, parts: list[bytes]) -> None:
     parts.append(_LEASES.pack(one.after, one.jobs_max))
 
 
+def _write_reserve_job(one: ReserveJob, parts: list[bytes]) -> None:
+    parts.append(one.job.encode())
+
+
 def _write_finish(one: Finish, parts: list[bytes]) -> None:
     parts.append(LIST_HEAD.pack(16, len(one.leases)))
     parts += [_LEASE.pack(lease.job, lease.fence) for lease in one.leases]
@@ -1166,6 +1185,8 @@ def _write_edit(one: Edit, parts: list[bytes]) -> None:
 def _write_pause(one: Pause, parts: list[bytes]) -> None:
     topic = text(one.topic)
     parts += (U8.pack(len(topic)), topic)
+    if one.for_ms:
+        parts.append(U64.pack(one.for_ms))
 
 
 def _write_resume(one: Resume, parts: list[bytes]) -> None:
@@ -1396,6 +1417,7 @@ WRITERS: dict[int, Callable[[Any, list[bytes]], None]] = {
     0x23: _write_unsubscribe,
     0x24: _write_cancel,
     0x25: _write_leases,
+    0x26: _write_reserve_job,
     0x30: _write_finish,
     0x31: _write_release,
     0x32: _write_touch,

@@ -79,7 +79,7 @@ _SCHEDULE_FILLED = struct.Struct("<QQIIII")
 _SCHEDULE_STATE = struct.Struct("<QQQIIIBB")
 _STAGE = struct.Struct("<BQQQQQ")
 _TOPIC_COUNT = struct.Struct("<BIQBQQQQQQQQQ")
-_TOPIC_SETTINGS = struct.Struct("<QQBH")
+_TOPIC_SETTINGS = struct.Struct("<QQQBH")
 _TOTALS = struct.Struct("<QQQQQQQQQ")
 _WELCOME = struct.Struct("<HB16sQ16sIIIIIIIIB")
 
@@ -738,6 +738,8 @@ class TopicSettings(Response):
     """The topic's jobs that are delayed, ready, reserved or buried."""
     bytes: int = 0
     """Bytes of their bodies. Jobs that are remembered count for neither, nor for the limits."""
+    pause_left_ms: int = 0
+    """How long its pause lasts; 0 if it is not paused, or until RESUME."""
     paused: bool = False
     """Reserving is stopped."""
     attempts_of_server: bool = False
@@ -1555,10 +1557,10 @@ def _read_connection_list(data: bytes) -> ConnectionList:
 
 
 def _read_topic_settings(data: bytes) -> TopicSettings:
-    jobs, bytes_, marks, settings_length = _TOPIC_SETTINGS.unpack_from(data)
-    settings_bytes, _ = bytes_at(data, 19, settings_length)
+    jobs, bytes_, pause_left_ms, marks, settings_length = _TOPIC_SETTINGS.unpack_from(data)
+    settings_bytes, _ = bytes_at(data, 27, settings_length)
     settings = TopicPolicy.decode(settings_bytes)
-    return TopicSettings(jobs, bytes_, bool(marks & 1), bool(marks & 2), bool(marks & 4), settings)
+    return TopicSettings(jobs, bytes_, pause_left_ms, bool(marks & 1), bool(marks & 2), bool(marks & 4), settings)
 
 
 def _read_backup_ready(data: bytes) -> BackupReady:

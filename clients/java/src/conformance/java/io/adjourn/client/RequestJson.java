@@ -36,6 +36,7 @@ final class RequestJson {
             case UNSUBSCRIBE -> new Request.Unsubscribe(f.u32("subscription"));
             case CANCEL -> new Request.Cancel(f.u32("request"));
             case LEASES -> new Request.Leases(f.u64("after"), f.u32("jobs_max"));
+            case RESERVE_JOB -> new Request.ReserveJob(f.reference());
             case FINISH -> new Request.Finish(f.objects("leases").stream().map(RequestJson::lease).toList());
             case RELEASE -> new Request.Release(f.u64("delay_ms"), f.objects("leases").stream().map(RequestJson::lease).toList(),
                     f.text("reason"));
@@ -56,7 +57,7 @@ final class RequestJson {
                     ElementJson.filter(f.object("filter")), f.text("to"));
             case EDIT -> new Request.Edit(f.u64("due_ms"), f.u32("priority"), f.u32("ttr_ms"), f.u32("edited"), f.u32("due_kind"),
                     f.reference(), ElementJson.attributes(f.object("attributes")), f.bytes("body"), f.u64("if_version"));
-            case PAUSE -> new Request.Pause(f.text("topic"));
+            case PAUSE -> new Request.Pause(f.text("topic"), f.u64("for_ms"));
             case RESUME -> new Request.Resume(f.text("topic"));
             case TOPICS -> new Request.Topics();
             case STATS -> new Request.Stats();
@@ -105,6 +106,7 @@ final class RequestJson {
             case UNSUBSCRIBE -> unsubscribe(in, json);
             case CANCEL -> cancel(in, json);
             case LEASES -> leases(in, json);
+            case RESERVE_JOB -> reserveJob(in, json);
             case FINISH -> finish(in, json);
             case RELEASE -> release(in, json);
             case TOUCH -> touch(in, json);
@@ -205,6 +207,10 @@ final class RequestJson {
         json.put("jobs_max", Strict.range(Integer.toUnsignedLong(in.u32()), 1, 1024L, "jobs_max"));
     }
 
+    private static void reserveJob(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
+        Strict.reference(in, json);
+    }
+
     private static void finish(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
         json.put("leases", Strict.size(leaseItems(in), 1, 4096L, "leases"));
     }
@@ -297,6 +303,7 @@ final class RequestJson {
 
     private static void pause(FrameReader in, Map<String, Object> json) throws MalformedFrameException {
         json.put("topic", Names.topic(in.text8()));
+        json.put("for_ms", in.isOver() ? "0" : Long.toUnsignedString(in.u64()));
     }
 
     private static void resume(FrameReader in, Map<String, Object> json) throws MalformedFrameException {

@@ -270,6 +270,7 @@ final class ResponseJson {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("jobs", Long.toUnsignedString(frame.jobs()));
         json.put("bytes", Long.toUnsignedString(frame.bytes()));
+        json.put("pause_left_ms", Long.toUnsignedString(frame.pauseLeftMs()));
         json.put("marks", frame.marks());
         json.put("settings", ElementJson.settings(frame.settings()));
         return json;

@@ -224,9 +224,18 @@ public final class AsyncClient {
 
     // ---- topics
 
-    /** As {@link Client#pause}. */
+    /** As {@link Client#pause(String)}. */
     public CompletableFuture<Void> pause(String topic) {
-        return done(new Request.Pause(Names.topic(topic)));
+        return done(new Request.Pause(Names.topic(topic), 0));
+    }
+
+    /** As {@link Client#pause(String, Duration)}. */
+    public CompletableFuture<Void> pause(String topic, Duration time) {
+        long forMs = Millis.of(time);
+        if (forMs == 0) {
+            throw new UsageException("a pause lasts longer than zero: without a time it lasts until resume");
+        }
+        return done(new Request.Pause(Names.topic(topic), forMs));
     }
 
     /** As {@link Client#resume}. */
@@ -253,8 +262,8 @@ public final class AsyncClient {
     /** As {@link Client#topicSettings}. */
     public CompletableFuture<TopicSettings> topicSettings(String topic) {
         return call(new Request.TopicShow(Names.topic(topic)), Response.TopicSettings.class,
-                s -> new TopicSettings(s.jobs(), s.bytes(), s.isMarkedPaused(), s.isMarkedAttemptsOfServer(), s.isMarkedBackoffOfServer(),
-                        TopicPolicy.decode(s.settings())));
+                s -> new TopicSettings(s.jobs(), s.bytes(), s.isMarkedPaused(), Millis.duration(s.pauseLeftMs()),
+                        s.isMarkedAttemptsOfServer(), s.isMarkedBackoffOfServer(), TopicPolicy.decode(s.settings())));
     }
 
     /** As {@link Client#deleteTopic}. */

@@ -326,9 +326,17 @@ public final class Client implements AutoCloseable {
 
     // ---- topics
 
-    /** Stops the delivery of a topic's jobs. */
+    /** Stops the delivery of a topic's jobs, until {@link #resume}. */
     public void pause(String topic) {
         await(direct.pause(topic));
+    }
+
+    /**
+     * As {@link #pause(String)}, and the pause ends by itself after this time, of which at most ten years count. Of a paused topic only
+     * the end of the pause changes.
+     */
+    public void pause(String topic, Duration time) {
+        await(direct.pause(topic, time));
     }
 
     /** Starts it again. */

@@ -7,7 +7,7 @@ package io.adjourn.client;
  */
 public final class Limits {
     /** Longest topic name. */
-    public static final int TOPIC_BYTES_MAX = 128;
+    public static final int TOPIC_BYTES_MAX = 200;
     /** Longest key. */
     public static final int KEY_BYTES_MAX = 256;
     /** All header names and values of a job. */

@@ -69,6 +69,7 @@ class CodecTest {
         r.add(Pushes.of("orders", List.of(new Request.NewJob(1500, 1024, 0, 0, 0, "", NONE, utf8("close it"))), key, 0));
         r.add(new Request.Reserve(5000, 10, List.of("orders", "mails"), List.of()));
         r.add(new Request.Cancel(6));
+        r.add(new Request.ReserveJob(JobRef.id(42)));
         r.add(new Request.Subscribe(100, 1_048_576, List.of("orders"), List.of()));
         r.add(new Request.Credit(7, 50, 65_536));
         r.add(new Request.Unsubscribe(7));
@@ -96,8 +97,8 @@ class CodecTest {
         r.add(new Request.Count(Filter.topic("orders").dueBefore(Instant.ofEpochMilli(NEW_YEAR)).encode(), 1, 1_767_218_400_000L, 3_600_000));
         r.add(new Request.Bulk(1024, Choice.Change.KICK, 0, NONE, buried, ""));
         r.add(new Request.Bulk(1024, Choice.Change.MOVE, 0, NONE, buried, "failed"));
-        r.addAll(List.of(new Request.Peek("orders"), new Request.Pause("orders"), new Request.Resume("orders"),
-                new Request.TopicDelete("orders")));
+        r.addAll(List.of(new Request.Peek("orders"), new Request.Pause("orders", 0), new Request.Pause("orders", 600_000),
+                new Request.Resume("orders"), new Request.TopicDelete("orders")));
         r.add(new Request.Topics());
         r.add(new Request.Stats());
         r.add(new Request.TopicSet("orders", TopicPolicy.EMPTY.without(TopicPolicy.Setting.DEAD_LETTERS).rate(50)
@@ -205,7 +206,8 @@ class CodecTest {
         } else if (response instanceof Response.Error e) {
             return List.of("retryafterms: " + e.retryAfterMs(), "\"" + e.leader() + "\"", e.message());
         } else if (response instanceof Response.TopicSettings t) {
-            return List.of("ttrms: Some(" + TopicPolicy.decode(t.settings()).ttr().orElseThrow().toMillis() + ")", "bytes: " + t.bytes());
+            return List.of("ttrms: Some(" + TopicPolicy.decode(t.settings()).ttr().orElseThrow().toMillis() + ")", "bytes: " + t.bytes(),
+                    "pauseleftms: " + t.pauseLeftMs());
         } else if (response instanceof Response.Bulked b) {
             return List.of("jobs: " + b.jobs(), "skipped: " + b.skipped());
         } else if (response instanceof Response.GoingAway g) {

@@ -230,6 +230,40 @@ class OperationsTest {
     }
 
     @Test
+    void aTopicHasANameOfUpTo200Bytes() {
+        String longest = "aZ09._:/-+;$()" + "x".repeat(186);
+        client.push(longest, NewJob.text("x"));
+        Job job = reserveOne(longest);
+        assertEquals(longest, job.topic());
+        job.finish();
+        for (String refused : List.of("", "-a", "a b", "a=b", longest + "x")) {
+            assertThrows(UsageException.class, () -> client.push(refused, NewJob.text("x")));
+        }
+    }
+
+    @Test
+    void aPauseEndsByItself() throws Exception {
+        client.push("pause", NewJob.text("x"));
+        for (Duration refused : List.of(Duration.ZERO, Duration.ofSeconds(-1))) {
+            assertThrows(UsageException.class, () -> client.pause("pause", refused));
+        }
+        client.async().pause("pause", Duration.ofHours(1)).get();
+        Duration left = client.topicSettings("pause").pauseLeft();
+        assertTrue(left.compareTo(Duration.ofMinutes(59)) > 0 && left.compareTo(Duration.ofHours(1)) <= 0, left.toString());
+        client.pause("pause");
+        assertEquals(Duration.ZERO, client.topicSettings("pause").pauseLeft());
+        long paused = System.nanoTime();
+        client.pause("pause", Duration.ofSeconds(1));
+        assertThrows(ServerException.Paused.class, () -> client.reserve("pause", 1, Duration.ZERO));
+        reserveOne("pause").finish();
+        Duration lasted = Duration.ofNanos(System.nanoTime() - paused);
+        assertTrue(lasted.toMillis() >= 900, lasted.toString());
+        TopicSettings after = client.topicSettings("pause");
+        assertEquals(Duration.ZERO, after.pauseLeft());
+        assertFalse(after.paused());
+    }
+
+    @Test
     void weightsShareJobsOut() {
         client.pushAll("heavy", IntStream.range(0, 10).mapToObj(i -> NewJob.text("h")).toList());
         client.pushAll("light", IntStream.range(0, 10).mapToObj(i -> NewJob.text("l")).toList());

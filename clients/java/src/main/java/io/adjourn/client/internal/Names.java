@@ -12,7 +12,7 @@ public final class Names {
     public static String topic(String name) {
         if (name == null || name.isEmpty() || name.length() > Limits.TOPIC_BYTES_MAX || name.charAt(0) == '-'
                 || !name.chars().allMatch(Names::inTopic)) {
-            throw new UsageException("a topic has 1 to 128 characters of A-Z a-z 0-9 . _ : / - and does not start with -: " + name);
+            throw new UsageException("a topic has 1 to 200 characters of A-Z a-z 0-9 . _ : / - + ; $ ( ) and does not start with -: " + name);
         }
         return name;
     }
@@ -42,6 +42,6 @@ public final class Names {
     }
 
     private static boolean inTopic(int c) {
-        return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || "._:/-".indexOf(c) >= 0;
+        return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || "._:/-+;$()".indexOf(c) >= 0;
     }
 }

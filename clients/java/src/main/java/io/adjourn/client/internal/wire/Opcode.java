@@ -25,6 +25,8 @@ public enum Opcode {
      * Reads the leases that this session holds, in the order of the job ids. Those that outlive their session are not among them.
      */
     LEASES(0x25),
+    /** Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back. */
+    RESERVE_JOB(0x26),
     /** Says that jobs are done: they are removed. */
     FINISH(0x30),
     /** Gives jobs back, to be attempted again. */

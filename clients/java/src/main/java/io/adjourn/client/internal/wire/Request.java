@@ -158,6 +158,18 @@ public sealed interface Request {
     }
 
     /**
+     * Reserves one job, whether it is ready, delayed or buried, and whatever holds its topic or its group back.
+     *
+     * @param ref the job
+     */
+    record ReserveJob(JobRef ref) implements Request {
+        @Override
+        public Opcode opcode() {
+            return Opcode.RESERVE_JOB;
+        }
+    }
+
+    /**
      * Says that jobs are done: they are removed.
      *
      * @param leases 1 to {@code leases_max} leases
@@ -372,8 +384,9 @@ public sealed interface Request {
      * Stops the reserving of a topic's jobs.
      *
      * @param topic the topic to pause
+     * @param forMs the pause ends by itself after this time; more than ten years count as ten. Absent or 0: it lasts until RESUME
      */
-    record Pause(String topic) implements Request {
+    record Pause(String topic, long forMs) implements Request {
         @Override
         public Opcode opcode() {
             return Opcode.PAUSE;

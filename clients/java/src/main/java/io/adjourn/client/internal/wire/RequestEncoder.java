@@ -25,6 +25,7 @@ public final class RequestEncoder {
             case UNSUBSCRIBE -> unsubscribe((Request.Unsubscribe) request, out);
             case CANCEL -> cancel((Request.Cancel) request, out);
             case LEASES -> leases((Request.Leases) request, out);
+            case RESERVE_JOB -> reserveJob((Request.ReserveJob) request, out);
             case FINISH -> finish((Request.Finish) request, out);
             case RELEASE -> release((Request.Release) request, out);
             case TOUCH -> touch((Request.Touch) request, out);
@@ -118,6 +119,10 @@ public final class RequestEncoder {
         out.u64(frame.after()).u32(frame.jobsMax());
     }
 
+    private static void reserveJob(Request.ReserveJob frame, FrameWriter out) {
+        reference(frame.ref(), out);
+    }
+
     private static void finish(Request.Finish frame, FrameWriter out) {
         leaseItems(frame.leases(), out);
     }
@@ -209,6 +214,9 @@ public final class RequestEncoder {
 
     private static void pause(Request.Pause frame, FrameWriter out) {
         out.text8(frame.topic());
+        if (frame.forMs() != 0) {
+            out.u64(frame.forMs());
+        }
     }
 
     private static void resume(Request.Resume frame, FrameWriter out) {

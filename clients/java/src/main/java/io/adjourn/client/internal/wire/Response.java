@@ -249,10 +249,11 @@ public sealed interface Response {
      *
      * @param jobs the topic's jobs that are delayed, ready, reserved or buried
      * @param bytes bytes of their bodies. Jobs that are remembered count for neither, nor for the limits
+     * @param pauseLeftMs how long its pause lasts; 0 if it is not paused, or until RESUME
      * @param marks what is so
      * @param settings the settings as in TOPIC_SET, with the server's defaults for retries where the topic does not set them
      */
-    record TopicSettings(long jobs, long bytes, int marks, byte[] settings) implements Response {
+    record TopicSettings(long jobs, long bytes, long pauseLeftMs, int marks, byte[] settings) implements Response {
         /** Reserving is stopped. */
         public boolean isMarkedPaused() {
             return (marks & 0x1) != 0;

@@ -137,7 +137,7 @@ public final class ResponseDecoder {
     }
 
     private static Response.TopicSettings topicSettings(FrameReader in) throws MalformedFrameException {
-        return new Response.TopicSettings(in.u64(), in.u64(), in.u8() & 0x7, in.bytes16());
+        return new Response.TopicSettings(in.u64(), in.u64(), in.u64(), in.u8() & 0x7, in.bytes16());
     }
 
     private static Response.BackupReady backupReady(FrameReader in) throws MalformedFrameException {

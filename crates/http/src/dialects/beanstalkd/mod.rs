@@ -1,0 +1,160 @@
+//! The protocol of beanstalkd 1.13, as in its `doc/protocol.txt` and, where that is silent, its `prot.c`.
+//!
+//! A tube is a topic of the same name, and a job's number is its id. Every other way into the queue works beside it.
+
+mod command;
+mod conversation;
+mod held;
+mod input;
+mod queue;
+mod reply;
+mod stats;
+mod tubes;
+mod wires;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use self::command::Command;
+use self::conversation::Conversation;
+use self::input::Sent;
+use self::tubes::{Place, Tubes};
+use self::wires::Wires;
+use super::super::caller::{Caller, HttpState};
+use super::super::connection::HttpConnection;
+use super::super::listener::TAKES_WITHIN;
+use super::super::patience::Patient;
+use adjourn_server::{Accepted, NoEntropy, entropy};
+
+/// When the server stops, commands that come within this time are answered.
+const UNDER_WAY: Duration = Duration::from_millis(100);
+/// Commands of one kind that are carried out together.
+const TOGETHER_MAX: usize = 256;
+/// The bodies of puts that are carried out together have at most this many bytes, or there is one.
+const TOGETHER_BYTES_MAX: usize = 1 << 20;
+
+/// The port for callers of beanstalkd.
+#[derive(Clone, Debug)]
+pub(crate) struct Beanstalkd {
+    state: HttpState,
+    tubes: Arc<Tubes>,
+}
+
+impl Beanstalkd {
+    /// A port without connections.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random bytes for its id.
+    pub(crate) fn new(state: HttpState) -> Result<Self, NoEntropy> {
+        let id = u64::from_le_bytes(entropy::draw()?);
+        Ok(Self { state, tubes: Tubes::new(format!("{id:016x}")) })
+    }
+
+    /// Serves one connection to its end.
+    pub(crate) async fn serve(self, accepted: Accepted) {
+        let Accepted { stream, hold } = accepted;
+        let (address, loss, stopping) = (hold.address(), hold.loss(), hold.stopping());
+        let deadline = self.state.local().request_deadline();
+        let connection = Arc::new(HttpConnection::new(hold));
+        let body_bytes_max = self.state.local().body_bytes_max();
+        let stream = Patient::new(stream, TAKES_WITHIN);
+        let mut wires = Wires::new(stream, Arc::clone(&connection), body_bytes_max, deadline);
+        let mut conversation = None;
+        let ended = tokio::select! {
+            biased;
+            ended = self.talk(&connection, &mut wires, &mut conversation, &stopping) => ended,
+            () = loss.cancelled() => Ok(()),
+        };
+        if let Some(conversation) = conversation {
+            conversation.end().await;
+        }
+        if let Err(error) = ended {
+            debug!(%address, %error, "a connection of beanstalkd broke");
+        }
+    }
+
+    async fn talk(
+        &self,
+        connection: &Arc<HttpConnection>,
+        wires: &mut Wires,
+        conversation: &mut Option<Conversation>,
+        stopping: &CancellationToken,
+    ) -> io::Result<()> {
+        // The connection counts as unauthenticated until something has come.
+        if !read_until_stopped(wires, stopping).await? {
+            return Ok(());
+        }
+        let caller = Caller::without_token(connection, &self.state).map_err(|error| {
+            debug!(%error, "a caller of beanstalkd is refused");
+            io::ErrorKind::PermissionDenied
+        })?;
+        let conversation = conversation.insert(Conversation::new(caller, Place::new(&self.tubes)));
+        let mut next = None;
+        loop {
+            let Some(sent) = next.take().or_else(|| wires.take()) else {
+                wires.flush().await?;
+                if wires.has_ended() || !read_until_stopped(wires, stopping).await? {
+                    return Ok(());
+                }
+                continue;
+            };
+            match sent {
+                Sent::Refused(reply) => wires.out.extend_from_slice(reply.as_bytes()),
+                Sent::Command(Command::Quit) => return wires.flush().await,
+                Sent::Command(first) => {
+                    let (commands, behind) = together(first, wires);
+                    next = behind;
+                    conversation.obey(commands, wires).await?;
+                }
+            }
+        }
+    }
+}
+
+/// Waits until more was sent. `false` if nothing more comes, or the server stops: what was under way by then is still read, so that
+/// a put is told of it.
+async fn read_until_stopped(wires: &mut Wires, stopping: &CancellationToken) -> io::Result<bool> {
+    tokio::select! {
+        biased;
+        read = wires.read() => return read,
+        () = stopping.cancelled() => {}
+    }
+    timeout(UNDER_WAY, wires.read()).await.unwrap_or(Ok(false))
+}
+
+/// The commands that have come and are of the same kind, and what has come behind them.
+fn together(first: Command, wires: &mut Wires) -> (Vec<Command>, Option<Sent>) {
+    let mut bytes = body_bytes(&first);
+    let mut commands = vec![first];
+    while commands.len() < TOGETHER_MAX && bytes < TOGETHER_BYTES_MAX {
+        match (commands.first(), wires.take()) {
+            (Some(first), Some(Sent::Command(command))) if are_alike(first, &command) => {
+                bytes += body_bytes(&command);
+                commands.push(command);
+            }
+            (_, behind) => return (commands, behind),
+        }
+    }
+    (commands, None)
+}
+
+fn are_alike(one: &Command, other: &Command) -> bool {
+    match (one, other) {
+        (Command::Put(_), Command::Put(_)) | (Command::Delete(_), Command::Delete(_)) => true,
+        (Command::Reserve { timeout_s: one }, Command::Reserve { timeout_s: other }) => one == other,
+        _ => false,
+    }
+}
+
+fn body_bytes(command: &Command) -> usize {
+    match command {
+        Command::Put(put) => put.body.len(),
+        _ => 0,
+    }
+}
