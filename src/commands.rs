@@ -7,6 +7,7 @@ use super::cluster::{self, ClusterCommand};
 use super::exit::Failure;
 use crate::jobs::bulk::{self, MoveArgs};
 use crate::jobs::edit::{self, EditArgs};
+use crate::jobs::export::{self, ExportArgs};
 use crate::jobs::job::{self, DeleteArgs, GetArgs, KickArgs, RescheduleArgs, RunNowArgs};
 use crate::jobs::list::{self, CountArgs, ListArgs};
 use crate::jobs::push::{self, PushArgs};
@@ -59,6 +60,8 @@ pub(super) enum ClientCommand {
     List(Box<ListArgs>),
     /// Count jobs by the same filter
     Count(Box<CountArgs>),
+    /// Write jobs as lines that `adjourn import jsonl` takes back
+    Export(Box<ExportArgs>),
     /// Say why a job is not running, or why a topic gives no job
     Why(WhyArgs),
     /// List the groups of a topic's jobs
@@ -103,6 +106,7 @@ pub(super) fn run(command: ClientCommand) -> Result<(), Failure> {
         ClientCommand::Topic(command) => topic::run(command),
         ClientCommand::List(args) => list::list(&args),
         ClientCommand::Count(args) => list::count(&args),
+        ClientCommand::Export(args) => export::run(&args),
         ClientCommand::Why(args) => why::run(args),
         ClientCommand::Groups(args) => groups::list(&args),
         ClientCommand::Group(command) => groups::run(command),

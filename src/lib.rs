@@ -73,7 +73,7 @@ enum Command {
     /// Try out the alerts that a server sends
     #[command(subcommand)]
     Alerts(alerts::AlertsCommand),
-    /// Import the topics of another delay queue
+    /// Take over the jobs of an export or of beanstalkd, or the topics of php-delayqueue
     #[command(subcommand)]
     Import(import::ImportCommand),
     #[command(flatten)]

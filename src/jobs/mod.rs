@@ -2,6 +2,7 @@
 
 pub(crate) mod bulk;
 pub(crate) mod edit;
+pub(crate) mod export;
 pub(crate) mod filter;
 pub(crate) mod job;
 pub(crate) mod list;

@@ -35,6 +35,11 @@ impl Commands {
         Self { server: server.to_string() }
     }
 
+    /// The address that they are told.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
     /// Runs a command to its end.
     pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Ended {
         let mut command = adjourn(arguments);

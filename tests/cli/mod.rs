@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod cert;
 pub(crate) mod commands;
 mod groups;
+mod import;
 mod mistakes;
 mod recover;
 mod schedules;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use adjourn_client::{Client, ClientConfig, Producer, ProducerConfig, Worker, WorkerConfig};
 use adjourn_protocol::{Delivered, ErrorCode, JobRef, NewJob, PushResult, Reserve, Subscribe};
 use adjourn_server::{Running, Server, config::Config};
-use adjourn_types::{JobId, RetryDefaults, TopicName};
+use adjourn_types::{JobId, PolicyChange, RetryDefaults, TopicName};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, watch};
@@ -77,6 +77,24 @@ fn ids(results: &[PushResult]) -> impl Iterator<Item = JobId> {
         PushResult::Pushed(id) => *id,
         other => panic!("{other:?}"),
     })
+}
+
+#[tokio::test]
+async fn a_pause_that_ends_before_the_rate_is_free_delays_no_longer_than_the_rate() {
+    let node = Node::start().await;
+    let client = node.client().await;
+    let topic: TopicName = "t".parse().unwrap();
+    let mut slow = PolicyChange::default();
+    slow.set.per_second_max = Some(1);
+    client.set_topic(&topic, slow).await.unwrap();
+    client.push(&topic, vec![NewJob::new("a"), NewJob::new("b")]).await.unwrap();
+    let reserve =
+        |wait_ms| Reserve { topics: vec![topic.clone()], jobs_max: 1, wait_ms, weights: Vec::new() };
+    assert_eq!(client.reserve(reserve(0)).await.unwrap().len(), 1);
+    client.pause_for(&topic, Duration::from_millis(300)).await.unwrap();
+    let began = tokio::time::Instant::now();
+    assert_eq!(client.reserve(reserve(60_000)).await.unwrap().len(), 1);
+    assert!(began.elapsed() < Duration::from_secs(30), "the end of the pause did not wake it");
 }
 
 #[tokio::test]

@@ -340,7 +340,7 @@ fn policy(named: &BTreeMap<String, String>) -> Vec<u8> {
         fifo: named.contains_key("order"),
         on_bury: named.get("on-bury").map(|_| OnBury::Continue),
     };
-    let set = TopicPolicy { late, groups, ..TopicPolicy::default() };
+    let set = TopicPolicy { late, groups, leases_max: number("leases"), ..TopicPolicy::default() };
     PolicyChange { set, ..PolicyChange::default() }.encode()
 }
 

@@ -11,6 +11,8 @@ use tokio::time::Instant;
 
 use super::rig::Site;
 use super::tokens::site_with_tokens_and;
+use crate::cli::commands::Commands;
+use crate::server_rig::adjourn;
 use adjourn_server::config::Config;
 
 /// A connection that knows nothing but lines.
@@ -288,4 +290,66 @@ fn a_body_needs_memory_and_arrives_in_time() {
     );
     let tubes: Value = site.web().get("/v1/topics").json();
     assert_eq!(tubes["topics"][0]["ready"], json!(1), "{tubes}");
+}
+
+#[test]
+fn unread_replies_take_bounded_memory() {
+    let site = site();
+    let (mut reader, mut other) = (caller(&site), caller(&site));
+    let id = reader.put("0 0 60", &"x".repeat(1 << 20));
+    reader.send(&format!("peek {id}\r\n").repeat(400));
+    // Each is shown, or refused because what was shown before is not read yet: none is lost.
+    let (mut shown, mut refused) = (0, 0);
+    for _ in 0..400 {
+        match reader.line().as_str() {
+            "OUT_OF_MEMORY" => refused += 1,
+            found => {
+                assert!(found.starts_with("FOUND "), "{found}");
+                let mut body = vec![0; (1 << 20) + 2];
+                reader.replies.read_exact(&mut body).expect("a body");
+                shown += 1;
+            }
+        }
+    }
+    assert_eq!(shown + refused, 400);
+    assert!(shown > 0 && other.ask("list-tube-used") == "USING default");
+}
+
+#[test]
+fn a_connection_ends_with_its_token_and_with_its_session() {
+    let (site, [_]) = site_with_tokens_and([&["--allow", "push,read,consume,manage,admin:*"]], |config| {
+        speaks_beanstalkd(config);
+        config.dialects_token = Some("token1".to_owned());
+    });
+    let mut caller = Caller::connect(site.node.beanstalkd_address());
+    caller.put("0 0 60", "a");
+    let file = site.folder().join("tokens.toml");
+    let revoked = adjourn(&["token", "revoke", "token1", "--file", file.to_str().expect("a path")]).status();
+    assert!(revoked.expect("it ran").success());
+    assert_eq!(caller.line(), "", "its token is revoked");
+
+    let site = self::site();
+    let mut worker = self::caller(&site);
+    let id = worker.put("0 0 60", "a");
+    assert!(worker.reserve().is_some());
+    let commands = Commands::to(&site.node.address);
+    let listed = commands.ok(&["connections", "--json"]);
+    let connections: Vec<Value> =
+        listed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let one = connections
+        .iter()
+        .find(|one| one["client_name"] == "beanstalkd")
+        .unwrap_or_else(|| panic!("{listed}"));
+    commands.ok(&["disconnect", &one["connection"].to_string(), "--end-session"]);
+    worker.send(&format!("touch {id}\r\n"));
+    assert_eq!(worker.line(), "", "its session is lost, with its job");
+}
+
+#[test]
+fn a_web_page_commands_nothing() {
+    let site = site();
+    let mut page = caller(&site);
+    page.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n\r\nput 0 0 60 1\r\na\r\n");
+    assert_eq!(page.line(), "", "it is closed");
+    assert_eq!(caller(&site).field("stats-tube default", "total-jobs"), "0");
 }

@@ -166,6 +166,16 @@ impl Caller {
         Ok(())
     }
 
+    /// Takes memory for what is shown to it until it is written. `false` if there is none.
+    pub(crate) fn take_memory(&self, bytes: usize) -> bool {
+        self.connection.take(bytes).is_ok()
+    }
+
+    /// True if its token was changed, revoked or has expired.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.client.has_ended()
+    }
+
     /// True if it had a session of its own, which has ended.
     pub(crate) fn has_lost_its_session(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.has_ended())

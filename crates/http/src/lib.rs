@@ -34,7 +34,10 @@ use axum::response::Redirect;
 use jiff::tz::TimeZone;
 use tracing::{info, warn};
 
-pub use self::api::{FilterJson, Selected, backfill, edit, excludes_some, new_job, push, schedule, select};
+pub use self::api::{
+    ExportedJob, FilterJson, Selected, backfill, edit, excludes_some, exported_job, new_job, push, schedule,
+    select,
+};
 pub use self::caller::{Caller, HttpState};
 pub use self::connection::{HttpConnection, connection};
 use self::declared::Declared;

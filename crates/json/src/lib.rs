@@ -5,6 +5,7 @@
 
 mod cluster;
 mod connection;
+mod exported;
 mod groups;
 mod job;
 mod policy;
@@ -14,6 +15,7 @@ pub mod values;
 
 pub use cluster::{ClusterJson, MemberJson, compared, id_text, lag, matched, role_text};
 pub use connection::ConnectionJson;
+pub use exported::ExportedJson;
 pub use groups::{GroupJson, ReasonJson};
 pub use job::{
     BodyJson, BodyValue, ChangedJson, DeliveredJson, DetailsJson, FinishedJson, HeaderJson, JobJson,

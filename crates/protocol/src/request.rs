@@ -211,7 +211,7 @@ impl Request {
     /// True if the connection must have a session for it: it leases jobs, or numbers the jobs that it pushes.
     pub fn needs_session(&self) -> bool {
         match self {
-            Self::Reserve(_) | Self::Subscribe(_) | Self::Leases { .. } => true,
+            Self::Reserve(_) | Self::ReserveJob(_) | Self::Subscribe(_) | Self::Leases { .. } => true,
             Self::Push(push) => push.sequence > 0,
             _ => false,
         }

@@ -46,7 +46,7 @@ use super::tokens::AdmittedClient;
 use leader_clock::LeaderClock;
 use leases::{leases_of, release};
 use member::{Line, UNASKED};
-use opening::Opening;
+use opening::{OPENING_MAX, Opening};
 use taker::Taker;
 use waiting::{Asker, Waiting};
 pub use watch::Vitals;
@@ -78,6 +78,8 @@ pub struct Local {
     data: Option<Arc<Path>>,
     watchers: Arc<Watchers>,
     sessions: Arc<Sessions>,
+    /// For sessions of connections that are being opened with the leader.
+    opening: Arc<Semaphore>,
 }
 
 /// The sessions by the name of their token.
@@ -132,6 +134,7 @@ impl Local {
             data: data.map(Into::into),
             watchers: Arc::default(),
             sessions: Arc::default(),
+            opening: Arc::new(Semaphore::new(OPENING_MAX)),
         }
     }
 
@@ -284,7 +287,11 @@ impl Local {
     ) -> Result<Arc<LocalSession>, ErrorReply> {
         let opening = Opening { client_name, address, leases_outlive: false };
         match LocalSession::open(&self.config, Arc::clone(access), opening).await {
-            Err(error) if error.code == ErrorCode::NotLeader => self.led(&error, access, opening).await,
+            Err(error) if error.code == ErrorCode::NotLeader => {
+                // The semaphore is never closed.
+                let _turn = self.opening.acquire().await;
+                self.led(&error, access, opening).await
+            }
             opened => opened,
         }
     }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU128;
 
 use adjourn_protocol::{
-    ErrorCode, Hello, Idempotency, NewJob, Push, PushResult, Request, RequestId, Reserve, Response,
+    ErrorCode, Hello, Idempotency, JobRef, NewJob, Push, PushResult, Request, RequestId, Reserve, Response,
     Subscribe, Welcome,
 };
 use adjourn_replica::{ConnectionId, Input, Permit};
@@ -118,6 +118,7 @@ fn what_needs_a_session_is_refused() {
     let subscribe = Subscribe { topics: jobs(), credit_jobs: 1, credit_bytes: 1 << 20, weights: Vec::new() };
     let refused = [
         reserve(),
+        Request::ReserveJob(JobRef::Id(JobId(1))),
         Request::Subscribe(subscribe),
         Request::Leases { after: JobId(0), jobs_max: 1 },
         numbered_push(),

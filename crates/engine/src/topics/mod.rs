@@ -68,6 +68,8 @@ pub(super) struct Topics {
     restoring: bool,
     /// Topics that may deliver a ready job at the stamp.
     deliverable: BTreeSet<TopicId>,
+    /// The topics whose pause ends by itself, by when it does.
+    pauses: Throttled,
     throttled: Throttled,
     /// Topics with groups that time alone changes, by the first such time.
     groups_wake: BTreeSet<(Millis, TopicId)>,
@@ -141,10 +143,10 @@ impl Topics {
             topic.drop_groups_if_gone();
             self.note_deliverable(id);
         }
+        while let Some((_, id)) = self.pauses.first().copied().filter(|(at, _)| *at <= stamp) {
+            self.pause(id, None);
+        }
         while let Some((_, id)) = self.throttled.first().copied().filter(|(at, _)| *at <= stamp) {
-            if self.existing(id).paused.as_ref().is_some_and(|paused| !paused.lasts(stamp)) {
-                self.touch(id).paused = None;
-            }
             self.note_deliverable(id);
         }
     }
@@ -235,6 +237,8 @@ impl Topics {
         self.names.remove(topic.name.as_str());
         self.deliverable.remove(&id);
         topic.throttled_until.inspect(|until| _ = self.throttled.remove(&(*until, id)));
+        let pause_ends = topic.paused.as_ref().and_then(|paused| paused.until);
+        pause_ends.inspect(|ends| _ = self.pauses.remove(&(*ends, id)));
         topic.groups_wake_at.inspect(|at| _ = self.groups_wake.remove(&(*at, id)));
         if let Some(since) = topic.idle_since {
             self.idle.remove(&(since, id));
@@ -265,11 +269,15 @@ impl Topics {
         let stamp = self.stamp;
         let topic = self.touch(id);
         let before = topic.paused.take();
+        let ended = before.as_ref().and_then(|before| before.until);
         let paused = paused.map(|paused| match before {
             Some(before) => Box::new(Paused { until: paused.until, ..*before }),
             None => Box::new(paused),
         });
         topic.paused = paused.filter(|paused| paused.lasts(stamp));
+        let ends = topic.paused.as_ref().and_then(|paused| paused.until);
+        ended.inspect(|ended| _ = self.pauses.remove(&(*ended, id)));
+        self.pauses.extend(ends.map(|ends| (ends, id)));
         self.note_deliverable(id);
     }
 
@@ -447,6 +455,8 @@ impl Topics {
             let Some(name) = saved.name() else { continue };
             let (id, mut topic) = (saved.id, Topic::new(name));
             topic.paused = saved.paused.clone().map(Box::new);
+            let ends = saved.paused.as_ref().and_then(|paused| paused.until);
+            self.pauses.extend(ends.map(|ends| (ends, id)));
             (topic.totals, topic.idle_since) = (saved.totals, saved.idle_since);
             topic.rule = saved.rule.as_ref().and_then(SavedRule::rule);
             let groups = topic.group_policy();
@@ -542,6 +552,8 @@ impl Topics {
     pub(super) fn verify_listed(&self) {
         let throttled = self.known.iter().filter_map(|(id, topic)| Some((topic.throttled_until?, *id)));
         assert_eq!(self.throttled, throttled.collect(), "the topics whose rates hold jobs back");
+        let paused = self.known.iter().filter_map(|(id, topic)| Some((topic.paused.as_ref()?.until?, *id)));
+        assert_eq!(self.pauses, paused.collect(), "the topics whose pause ends by itself");
         let woken = self.known.iter().filter_map(|(id, topic)| Some((topic.groups_wake_at?, *id)));
         assert_eq!(self.groups_wake, woken.collect(), "the topics whose groups time changes");
         assert!(self.deliverable.iter().all(|id| self.known.contains_key(id)), "topics that are gone");

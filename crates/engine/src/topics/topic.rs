@@ -159,18 +159,19 @@ impl Topic {
 
     /// If only rates, or a pause that ends, hold jobs back at this stamp: when they allow one.
     pub(super) fn waits_until(&self, stamp: Millis) -> Option<Millis> {
-        if let Some(paused) = &self.paused {
-            return paused.until.filter(|until| *until > stamp);
-        }
+        let pause_ends = match &self.paused {
+            Some(paused) => paused.until?,
+            None => Millis(0),
+        };
         if self.ready() == 0 {
-            return None;
+            return Some(pause_ends).filter(|at| *at > stamp);
         }
         let own = self.rule.as_ref().map_or(Some(Millis(0)), |rule| rule.free_at(self.reserved))?;
         let of_groups = match &self.groups {
             Some(groups) if groups.next(self.ready.first()).is_none() => groups.free_at()?,
             _ => Millis(0),
         };
-        Some(own.max(of_groups)).filter(|at| *at > stamp)
+        Some(pause_ends.max(own).max(of_groups)).filter(|at| *at > stamp)
     }
 
     /// What the groups of its jobs mean.
@@ -221,7 +222,8 @@ impl Topic {
 
     /// What holds back all its jobs.
     pub(crate) fn holds(&self, stamp: Millis) -> Vec<Hold> {
-        let paused = self.paused.as_deref().cloned().map(Hold::TopicPaused);
+        let paused =
+            self.paused.as_deref().filter(|paused| paused.lasts(stamp)).cloned().map(Hold::TopicPaused);
         let limit = self.rule.as_ref().and_then(|rule| rule.hold(self.reserved, stamp));
         paused.into_iter().chain(limit).collect()
     }

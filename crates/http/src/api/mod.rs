@@ -7,6 +7,7 @@ mod call_backs;
 mod change;
 mod edit;
 mod events;
+mod exported;
 mod filter;
 mod forms;
 mod groups;
@@ -33,6 +34,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use self::bulk::{Selected, excludes_some, select};
+pub use self::exported::{ExportedJob, exported_job};
 pub use self::filter::FilterJson;
 pub use self::forms::{backfill, edit, new_job, push, schedule};
 use super::caller::{Caller, HttpState};

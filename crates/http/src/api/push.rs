@@ -1,6 +1,7 @@
 //! `POST /v1/topics/{topic}/jobs`: one job, a list of jobs, or a job a line.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::num::NonZeroU128;
 
 use axum::extract::Request;
@@ -19,6 +20,7 @@ use super::super::connection::connection;
 use super::super::input::{self, Pairs, Part};
 use super::super::problem::{FieldErrorJson, Place, Problem, ProblemJson, about, names, schema_applied};
 use super::super::wording::TWICE;
+use super::exported::pushed_job;
 use super::new_job::NewJobJson;
 use super::raw_job::{JobParameters, options, raw_job};
 use super::{Answer, json, ok};
@@ -137,7 +139,7 @@ enum Brought {
 pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: Request) -> Answer {
     caller.with_right(Right::Push, "a push needs")?;
     let key = idempotency_key(request.headers())?;
-    match bring(&caller, request).await? {
+    match bring(&caller, &topic, request).await? {
         Brought::One(job) => {
             let idempotency = key.map(|key| Idempotency { key, list_jobs: 1 });
             let results = push_part(&caller, &topic, vec![job], idempotency).await?;
@@ -147,7 +149,7 @@ pub(super) async fn push(caller: Caller, Part(topic): Part<TopicName>, request: 
     }
 }
 
-async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
+async fn bring(caller: &Caller, topic: &TopicName, request: Request) -> Result<Brought, Problem> {
     let connection = connection(request.extensions())?;
     let (parts, body) = request.into_parts();
     let kind = input::media_type(&parts.headers);
@@ -165,13 +167,14 @@ async fn bring(caller: &Caller, request: Request) -> Result<Brought, Problem> {
     }
     let bytes = input::read(body, bytes_max(caller), &connection).await?;
     if is_lines {
-        return Jobs::of_lines(&bytes).map(Brought::Many);
+        return Jobs::of_lines(&bytes, topic).map(Brought::Many);
     }
     if is_json && bytes.trim_ascii_start().starts_with(b"[") {
-        return input::any_of_json(&bytes).map(Brought::Many);
+        let List(elements) = input::any_of_json(&bytes)?;
+        return Jobs::of(elements.iter().map(|element| element.get().as_bytes()), topic).map(Brought::Many);
     }
     if is_json {
-        return input::of_json::<NewJobJson<'_>>(&bytes)?.job().map(Brought::One);
+        return pushed_job(&bytes, topic).map(Brought::One);
     }
     raw_job(query, &parts.headers, &kind, bytes).map(Brought::One)
 }
@@ -186,54 +189,61 @@ pub(super) fn bytes_max(caller: &Caller) -> usize {
 struct Jobs(Vec<Result<NewJob, Problem>>);
 
 impl Jobs {
-    /// Reads the next element.
+    /// Reads elements that are pushed to this topic.
     ///
     /// # Errors
     ///
     /// If there are more than a request may have.
-    fn add(&mut self, element: &[u8]) -> Result<(), String> {
-        let index = self.0.len();
-        if index == JOBS_MAX {
-            return Err(format!("a request has at most {JOBS_MAX} jobs: send the others in another request"));
+    fn of<'a>(elements: impl Iterator<Item = &'a [u8]>, topic: &TopicName) -> Result<Self, Problem> {
+        let mut jobs = Vec::new();
+        for (index, element) in elements.enumerate() {
+            if index == JOBS_MAX {
+                return Err(Problem::malformed(too_many()));
+            }
+            jobs.push(pushed_job(element, topic).map_err(|problem| problem.of_element(index)));
         }
-        let job = input::of_json::<NewJobJson<'_>>(element).and_then(NewJobJson::job);
-        self.0.push(job.map_err(|problem| problem.of_element(index)));
-        Ok(())
+        Ok(Self(jobs))
     }
 
     /// The jobs of a text with one per line; empty lines are skipped.
-    fn of_lines(text: &[u8]) -> Result<Self, Problem> {
-        let mut jobs = Self::default();
+    fn of_lines(text: &[u8], topic: &TopicName) -> Result<Self, Problem> {
         let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        for line in lines.filter(|line| !line.is_empty()) {
-            jobs.add(line).map_err(Problem::malformed)?;
-        }
-        Ok(jobs)
+        Self::of(lines.filter(|line| !line.is_empty()), topic)
     }
 }
 
-impl<'de> Deserialize<'de> for Jobs {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct OfList;
+/// The elements of a list of jobs.
+struct List<'a>(Vec<&'a RawValue>);
 
-        impl<'de> Visitor<'de> for OfList {
-            type Value = Jobs;
+impl<'de: 'a, 'a> Deserialize<'de> for List<'a> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct OfList<'a>(PhantomData<&'a ()>);
+
+        impl<'de: 'a, 'a> Visitor<'de> for OfList<'a> {
+            type Value = List<'a>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list of jobs")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Jobs, A::Error> {
-                let mut jobs = Jobs::default();
-                while let Some(element) = list.next_element::<&RawValue>()? {
-                    jobs.add(element.get().as_bytes()).map_err(A::Error::custom)?;
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List<'a>, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    if elements.len() == JOBS_MAX {
+                        return Err(A::Error::custom(too_many()));
+                    }
+                    elements.push(element);
                 }
-                Ok(jobs)
+                Ok(List(elements))
             }
         }
 
-        source.deserialize_seq(OfList)
+        source.deserialize_seq(OfList(PhantomData))
     }
+}
+
+fn too_many() -> String {
+    format!("a request has at most {JOBS_MAX} jobs: send the others in another request")
 }
 
 /// Pushes jobs. One that is malformed or too large does not stop the others.
@@ -453,12 +463,12 @@ mod tests {
     fn each_element_of_a_list_is_read_alone() {
         let lines: [&[u8]; 4] =
             [br#"{"body":"a"}"#, br#"{"delay":"soon"}"#, b"{", br#"{"delay":"1s","delay_ms":1}"#];
-        let Jobs(jobs) = Jobs::of_lines(&lines.join(&b'\n')).expect("they are few");
+        let Jobs(jobs) = Jobs::of_lines(&lines.join(&b'\n'), &topic()).expect("they are few");
         assert_eq!(jobs[0].as_ref().map(|job| &job.body[..]), Ok(&b"a"[..]));
         for (index, pointer) in [(1, "/1/delay"), (2, "/2"), (3, "/3/delay_ms")] {
             let refused = jobs[index].as_ref().expect_err("no job").json();
             assert_eq!(refused.errors[0].pointer.as_deref(), Some(pointer));
         }
-        assert!(Jobs::of_lines(&b"{}\n".repeat(JOBS_MAX + 1)).is_err());
+        assert!(Jobs::of_lines(&b"{}\n".repeat(JOBS_MAX + 1), &topic()).is_err());
     }
 }

@@ -1,5 +1,8 @@
 //! How a session of this process is opened.
 
+/// Connections to the leader that are opened at a time: members need its port, too.
+pub(super) const OPENING_MAX: usize = 16;
+
 /// Whose session is opened.
 #[derive(Clone, Copy)]
 pub(super) struct Opening<'a> {

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use adjourn_types::TopicName;
+use adjourn_types::limits::PRIORITY_UNSAID;
 
 /// The longest name of a tube, in bytes.
 const TUBE_BYTES_MAX: usize = 200;
@@ -117,11 +118,11 @@ const COMMANDS: [(&str, Reader); 24] = [
     ("reserve", |rest| rest.none(Command::Reserve { timeout_s: None })),
     ("delete ", |rest| Ok(Command::Delete(rest.last_id()?))),
     ("release ", |rest| {
-        let (id, priority, delay_s) = (rest.id()?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?);
+        let (id, priority, delay_s) = (rest.id()?, rest.priority()?, rest.whole(u32::MAX)?);
         rest.none(Command::Release { id, priority, delay_s })
     }),
     ("bury ", |rest| {
-        let (id, priority) = (rest.id()?, rest.whole(u32::MAX)?);
+        let (id, priority) = (rest.id()?, rest.priority()?);
         rest.none(Command::Bury { id, priority })
     }),
     ("kick ", |rest| Ok(Command::Kick(rest.kicks()?))),
@@ -163,7 +164,7 @@ pub(super) fn read(line: &[u8], body_bytes_max: usize) -> Line {
 
 fn read_put(mut rest: Rest<'_>, body_bytes_max: usize) -> Result<Line, BadFormat> {
     let [priority, delay_s, ttr_s, bytes] =
-        [rest.whole(u32::MAX)?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?];
+        [rest.priority()?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?];
     let fits = usize::try_from(bytes).ok().filter(|bytes| *bytes <= body_bytes_max);
     let Some(bytes) = fits else { return Ok(Line::TooLarge { bytes: bytes.into() }) };
     let put = Put { priority, delay_s, ttr_s: ttr_s.max(1), body: Bytes::new() };
@@ -205,6 +206,11 @@ impl<'a> Rest<'a> {
 
     fn whole(&mut self, max: u32) -> Result<u32, BadFormat> {
         u32::try_from(self.number()?).ok().filter(|number| *number <= max).ok_or(BadFormat)
+    }
+
+    /// The largest number means something else in this queue, and as good as the same as the one before it.
+    fn priority(&mut self) -> Result<u32, BadFormat> {
+        Ok(self.whole(u32::MAX)?.min(PRIORITY_UNSAID - 1))
     }
 
     /// The number of a job, which ends the line.
@@ -293,7 +299,7 @@ mod tests {
         {
             assert!(is_bad(line), "{line:?}");
         }
-        let release = Command::Release { id: 1, priority: u32::MAX, delay_s: 3 };
+        let release = Command::Release { id: 1, priority: u32::MAX - 1, delay_s: 3 };
         assert_eq!(command("release 1 4294967295 3"), Some(release));
         assert!(is_bad("release 1 4294967296 3") && is_bad("release 1 2") && is_bad("release 1 2 3 4"));
         assert_eq!(command("reserve-with-timeout 5x 9"), Some(Command::Reserve { timeout_s: Some(5) }));

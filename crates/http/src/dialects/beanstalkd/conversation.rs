@@ -22,7 +22,7 @@ use super::stats;
 use super::tubes::{Place, default_tube};
 use super::wires::Wires;
 use adjourn_protocol::{
-    Delivered, ErrorCode, JobRef, NewJob, PushResult, ReleaseKind, Request, Reserve, SettleResult,
+    Delivered, ErrorCode, JobRef, JobReport, NewJob, PushResult, ReleaseKind, Request, Reserve, SettleResult,
     TopicReport, TopicSet, TopicSettings,
 };
 use adjourn_types::limits::{DELAY_MS_MAX, RESERVE_TOPICS_MAX, WAIT_MS_MAX};
@@ -115,14 +115,12 @@ impl Conversation {
             Command::Bury { id, priority } => self.bury(id, priority).await?.to_owned(),
             Command::Touch(id) => self.touch(id).await?.to_owned(),
             Command::Peek(id) => {
-                return Ok(self.queue.look(id).await?.map_or_else(not_found, |job| found(&job)));
+                let job = self.queue.look(id).await?;
+                return Ok(self.found(job));
             }
             Command::PeekNext(next) => {
-                return Ok(self
-                    .queue
-                    .peek_next(self.place.used(), next)
-                    .await?
-                    .map_or_else(not_found, |job| found(&job)));
+                let job = self.queue.peek_next(self.place.used(), next).await?;
+                return Ok(self.found(job));
             }
             Command::Kick(bound) => {
                 format!("KICKED {}\r\n", self.queue.kick(self.place.used(), bound).await?)
@@ -144,6 +142,20 @@ impl Conversation {
             Command::Put(_) | Command::Reserve { .. } | Command::Delete(_) | Command::Quit => String::new(),
         };
         Ok(reply.into())
+    }
+
+    /// Shows a job, if there is memory for its body until it is written.
+    fn found(&self, job: Option<JobReport>) -> Vec<u8> {
+        match job {
+            Some(job) if self.queue.0.take_memory(job.body.len()) => found(&job),
+            Some(_) => OUT_OF_MEMORY.into(),
+            None => not_found(),
+        }
+    }
+
+    /// True if its token was changed or has ended, or if its session is lost, with the jobs that it held.
+    pub(super) fn is_over(&self) -> bool {
+        self.queue.0.has_lost_its_session() || self.queue.0.has_ended()
     }
 
     async fn put(&mut self, puts: Vec<Put>, out: &mut Vec<u8>) {

@@ -33,9 +33,8 @@ impl Held {
     }
 
     /// A job, if its lease has not ended.
-    pub(super) fn get(&mut self, id: u64, now: Instant) -> Option<HeldJob> {
-        self.0.retain(|_, job| job.ends > now);
-        self.0.get(&JobId(id)).copied()
+    pub(super) fn get(&self, id: u64, now: Instant) -> Option<HeldJob> {
+        self.0.get(&JobId(id)).copied().filter(|job| job.ends > now)
     }
 
     /// A lease begins anew.

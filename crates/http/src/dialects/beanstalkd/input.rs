@@ -17,6 +17,8 @@ pub(super) enum Sent {
     Command(Command),
     /// Something that is refused with this reply.
     Refused(&'static str),
+    /// The line of another protocol: it is HTTP, which a browser may send for any web page.
+    Foreign,
 }
 
 /// The bytes that have not been read, and what they belong to.
@@ -63,6 +65,18 @@ impl Input {
         }
     }
 
+    /// A body may have at most so many bytes from now on.
+    pub(super) fn set_body_bytes_max(&mut self, body_bytes_max: usize) {
+        self.body_bytes_max = body_bytes_max;
+    }
+
+    /// Gives the memory of a large body back.
+    pub(super) fn shrink(&mut self, bytes_max: usize) {
+        if self.unread.is_empty() && self.unread.capacity() > bytes_max {
+            self.unread = BytesMut::new();
+        }
+    }
+
     /// Makes room for what comes next.
     pub(super) fn make_room(&mut self) {
         let missing = self.body_bytes().saturating_sub(self.unread.len());
@@ -85,6 +99,7 @@ impl Input {
                                 self.state = State::Skipped { bytes, reply: "JOB_TOO_BIG\r\n" };
                             }
                             Line::BadFormat => return Some(Sent::Refused("BAD_FORMAT\r\n")),
+                            Line::Unknown if is_http(&line) => return Some(Sent::Foreign),
                             Line::Unknown => return Some(Sent::Refused("UNKNOWN_COMMAND\r\n")),
                         }
                     }
@@ -137,6 +152,12 @@ impl Input {
     }
 }
 
+/// Whether a line is the first one of a request of HTTP.
+fn is_http(line: &[u8]) -> bool {
+    const VERSION: &[u8] = b" HTTP/";
+    line.windows(VERSION.len()).any(|found| found == VERSION)
+}
+
 /// Where the first line ends.
 fn find_end(bytes: &[u8]) -> Option<usize> {
     bytes.windows(LINE_END.len()).position(|pair| pair == LINE_END)
@@ -160,11 +181,23 @@ mod tests {
     }
 
     #[test]
+    fn a_request_of_http_is_known() {
+        for line in ["GET / HTTP/1.1", "post /x HTTP/1.0"] {
+            assert_eq!(all(&[format!("{line}\r\n").as_bytes()]), [Sent::Foreign], "{line}");
+        }
+        assert_eq!(all(&[b"PUT 1\r\n"]), [Sent::Refused("UNKNOWN_COMMAND\r\n")]);
+        assert!(matches!(
+            all(&[b"delete 1\r\n", b"put 1 1 1 1\r\na\r\n"])[..],
+            [Sent::Command(_), Sent::Command(_)]
+        ));
+    }
+
+    #[test]
     fn what_is_refused_ends_where_the_original_says() {
         let refused = |parts: &[&[u8]]| -> Vec<&str> {
             let refusals = all(parts).into_iter().filter_map(|sent| match sent {
                 Sent::Refused(reply) => Some(reply.trim_end()),
-                Sent::Command(_) => None,
+                Sent::Command(_) | Sent::Foreign => None,
             });
             refusals.collect()
         };

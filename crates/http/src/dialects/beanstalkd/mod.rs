@@ -16,6 +16,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::net::sockopt;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -30,7 +31,12 @@ use super::super::connection::HttpConnection;
 use super::super::listener::TAKES_WITHIN;
 use super::super::patience::Patient;
 use adjourn_server::{Accepted, NoEntropy, entropy};
+use adjourn_transport::Stream;
 
+/// A silent connection is probed after this time, so often, and is lost after so many probes without an answer.
+const SILENT_MAX: Duration = Duration::from_mins(1);
+const PROBED_EVERY: Duration = Duration::from_secs(10);
+const PROBES_MAX: u32 = 3;
 /// When the server stops, commands that come within this time are answered.
 const UNDER_WAY: Duration = Duration::from_millis(100);
 /// Commands of one kind that are carried out together.
@@ -63,6 +69,9 @@ impl Beanstalkd {
         let deadline = self.state.local().request_deadline();
         let connection = Arc::new(HttpConnection::new(hold));
         let body_bytes_max = self.state.local().body_bytes_max();
+        if let Err(error) = keep_alive(&stream) {
+            debug!(%address, %error, "a connection cannot be kept alive");
+        }
         let stream = Patient::new(stream, TAKES_WITHIN);
         let mut wires = Wires::new(stream, Arc::clone(&connection), body_bytes_max, deadline);
         let mut conversation = None;
@@ -94,27 +103,63 @@ impl Beanstalkd {
             debug!(%error, "a caller of beanstalkd is refused");
             io::ErrorKind::PermissionDenied
         })?;
+        wires.set_body_bytes_max(caller.body_bytes_max());
+        let token = caller.clone();
         let conversation = conversation.insert(Conversation::new(caller, Place::new(&self.tubes)));
-        let mut next = None;
-        loop {
-            let Some(sent) = next.take().or_else(|| wires.take()) else {
-                wires.flush().await?;
-                if wires.has_ended() || !read_until_stopped(wires, stopping).await? {
-                    return Ok(());
-                }
-                continue;
-            };
-            match sent {
-                Sent::Refused(reply) => wires.out.extend_from_slice(reply.as_bytes()),
-                Sent::Command(Command::Quit) => return wires.flush().await,
-                Sent::Command(first) => {
-                    let (commands, behind) = together(first, wires);
-                    next = behind;
+        tokio::select! {
+            biased;
+            ended = converse(conversation, wires, stopping) => ended,
+            () = token.ended() => Ok(()),
+        }
+    }
+}
+
+/// Carries out what a connection sends, to its end.
+async fn converse(
+    conversation: &mut Conversation,
+    wires: &mut Wires,
+    stopping: &CancellationToken,
+) -> io::Result<()> {
+    let mut next = None;
+    loop {
+        if wires.is_full() {
+            wires.flush().await?;
+        }
+        let Some(sent) = next.take().or_else(|| wires.take()) else {
+            wires.flush().await?;
+            if wires.has_ended() || !read_until_stopped(wires, stopping).await? {
+                return Ok(());
+            }
+            continue;
+        };
+        match sent {
+            Sent::Refused(reply) => wires.out.extend_from_slice(reply.as_bytes()),
+            Sent::Foreign => {
+                debug!("something speaks HTTP at the port of beanstalkd");
+                return Ok(());
+            }
+            Sent::Command(Command::Quit) => return wires.flush().await,
+            Sent::Command(first) => {
+                let (commands, behind) = together(first, wires);
+                next = behind;
+                if !conversation.is_over() {
                     conversation.obey(commands, wires).await?;
+                }
+                if conversation.is_over() {
+                    return Err(io::ErrorKind::ConnectionAborted.into());
                 }
             }
         }
     }
+}
+
+/// Lets the system notice that the other side is gone: a connection may be silent for as long as it likes.
+fn keep_alive(stream: &Stream) -> io::Result<()> {
+    let Stream::Plain(stream) = stream else { return Ok(()) };
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, SILENT_MAX)?;
+    sockopt::set_tcp_keepintvl(stream, PROBED_EVERY)?;
+    Ok(sockopt::set_tcp_keepcnt(stream, PROBES_MAX)?)
 }
 
 /// Waits until more was sent. `false` if nothing more comes, or the server stops: what was under way by then is still read, so that

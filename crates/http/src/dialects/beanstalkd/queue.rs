@@ -136,8 +136,6 @@ impl Queue {
 pub(super) fn new_job(put: Put) -> Option<NewJob> {
     let Put { priority, delay_s, ttr_s, body } = put;
     let delay_ms = u64::from(delay_s) * 1000;
-    // The largest number means something else in this queue, and as good as the same.
-    let priority = priority.min(u32::MAX - 1);
     (delay_ms <= DELAY_MS_MAX).then(|| NewJob {
         due: When::After(delay_ms),
         priority,

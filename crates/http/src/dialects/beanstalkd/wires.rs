@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::super::super::connection::HttpConnection;
 use super::super::super::patience::Patient;
@@ -13,6 +13,8 @@ use super::input::{Input, Sent};
 
 /// While a command waits, at most this much of what follows it is read, in bytes.
 const AHEAD_BYTES_MAX: usize = 64 << 10;
+/// Room for it, in bytes.
+const READ_AHEAD_BYTES: usize = 4 << 10;
 
 /// The two directions of a connection.
 pub(super) struct Wires {
@@ -27,6 +29,8 @@ pub(super) struct Wires {
     has_ended: bool,
     /// There is memory for the body under way.
     has_memory: bool,
+    /// When the command under way began to arrive.
+    begun: Option<Instant>,
 }
 
 impl Wires {
@@ -37,14 +41,24 @@ impl Wires {
         deadline: Duration,
     ) -> Self {
         let (input, out) = (Input::new(body_bytes_max), Vec::new());
-        Self { stream, connection, input, out, deadline, has_ended: false, has_memory: false }
+        Self { stream, connection, input, out, deadline, has_ended: false, has_memory: false, begun: None }
+    }
+
+    /// A body may have at most so many bytes from now on.
+    pub(super) fn set_body_bytes_max(&mut self, body_bytes_max: usize) {
+        self.input.set_body_bytes_max(body_bytes_max);
+    }
+
+    /// Whether replies are to be written before another command is carried out.
+    pub(super) fn is_full(&self) -> bool {
+        self.out.len() >= AHEAD_BYTES_MAX
     }
 
     /// The next thing that was sent, if it is there.
     pub(super) fn take(&mut self) -> Option<Sent> {
         let sent = self.input.next();
         if sent.is_some() {
-            self.has_memory = false;
+            (self.has_memory, self.begun) = (false, None);
         }
         sent
     }
@@ -59,12 +73,14 @@ impl Wires {
             }
         }
         self.input.make_room();
-        let is_begun = !self.input.is_between_commands();
+        let by = (!self.input.is_between_commands())
+            .then(|| *self.begun.get_or_insert_with(Instant::now) + self.deadline);
         let reading = self.stream.read_buf(&mut self.input.unread);
-        let read = if is_begun {
-            timeout(self.deadline, reading).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?
-        } else {
-            reading.await?
+        let read = match by {
+            Some(by) => {
+                timeout_at(by, reading).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?
+            }
+            None => reading.await?,
         };
         self.has_ended = read == 0;
         Ok(read > 0)
@@ -78,10 +94,11 @@ impl Wires {
     /// Reads what is sent meanwhile, and returns when the other side has ended.
     pub(super) async fn ended(&mut self) -> io::Result<()> {
         while !self.has_ended {
+            // More cannot be kept, and without reading it is not seen when the other side ends.
             if self.input.unread.len() >= AHEAD_BYTES_MAX {
-                return std::future::pending().await;
+                return Err(io::ErrorKind::ConnectionAborted.into());
             }
-            self.input.make_room();
+            self.input.unread.reserve(READ_AHEAD_BYTES);
             self.has_ended = self.stream.read_buf(&mut self.input.unread).await? == 0;
         }
         Ok(())
@@ -97,6 +114,7 @@ impl Wires {
             drop(self.connection.answered(0));
             self.has_memory = false;
         }
+        self.input.shrink(AHEAD_BYTES_MAX);
         Ok(())
     }
 }

@@ -1,0 +1,141 @@
+//! Lines of an export: jobs as in a push, with two fields more.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::super::fields::{Field, Reason, Topic};
+use super::super::input::of_json;
+use super::super::problem::Problem;
+use super::new_job::NewJobJson;
+use adjourn_protocol::NewJob;
+use adjourn_types::TopicName;
+
+/// A line of an export.
+#[derive(Clone, Debug)]
+pub struct ExportedJob {
+    /// Its topic.
+    pub topic: TopicName,
+    /// The job.
+    pub job: NewJob,
+    /// Why it is set aside; `None` if it is not. The text may be empty.
+    pub buried: Option<String>,
+}
+
+/// The fields that a line has beside those of a push.
+#[derive(Default, Deserialize)]
+struct BesidePush {
+    topic: Option<Field<Topic>>,
+    buried: Option<Field<Reason>>,
+}
+
+/// Reads a line of an export.
+///
+/// # Errors
+///
+/// If it is no job with its topic.
+pub fn exported_job(line: &[u8]) -> Result<ExportedJob, Problem> {
+    let (beside, rest) = split(line)?;
+    let missing = || Problem::at_pointer("/topic", "a line of an export names the topic of its job");
+    let topic = beside.topic.ok_or_else(missing)?.0;
+    let job = of_json::<NewJobJson<'_>>(&rest)?.job()?;
+    Ok(ExportedJob { topic, job, buried: beside.buried.map(|reason| reason.0) })
+}
+
+/// Reads a job that is pushed to this topic. A line of an export of that topic is one, unless it is set aside.
+pub(super) fn pushed_job(element: &[u8], topic: &TopicName) -> Result<NewJob, Problem> {
+    let (beside, rest) = split(element)?;
+    if beside.topic.is_some_and(|named| named.0 != *topic) {
+        let detail =
+            format!("the job is pushed to {topic}: push it to its own topic, or leave the field out");
+        return Err(Problem::at_pointer("/topic", detail));
+    }
+    if beside.buried.is_some() {
+        let detail = "a push cannot set a job aside: use `adjourn import jsonl`, or leave the field out";
+        return Err(Problem::at_pointer("/buried", detail));
+    }
+    of_json::<NewJobJson<'_>>(&rest)?.job()
+}
+
+/// The fields beside those of a push, and the others as JSON.
+fn split(element: &[u8]) -> Result<(BesidePush, Cow<'_, [u8]>), Problem> {
+    let has = |name: &[u8]| element.windows(name.len()).any(|bytes| bytes == name);
+    if !has(b"\"topic\"") && !has(b"\"buried\"") {
+        return Ok((BesidePush::default(), Cow::Borrowed(element)));
+    }
+    // A field that stands twice is refused where the job is read.
+    let mut fields: Vec<(Cow<'_, str>, &RawValue)> = of_json::<Fields<'_>>(element)?.0;
+    let is_beside = |name: &str| name == "topic" || name == "buried";
+    let beside = fields.extract_if(.., |(name, _)| is_beside(name)).collect::<Vec<_>>();
+    let beside: BesidePush = of_json(&json(&beside))?;
+    Ok((beside, Cow::Owned(json(&fields))))
+}
+
+/// An object with these fields.
+fn json(fields: &[(Cow<'_, str>, &RawValue)]) -> Vec<u8> {
+    let fields =
+        fields.iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name.as_ref())));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(",")).into()
+}
+
+/// The fields of an object in their order.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct OfObject<'a>(PhantomData<&'a ()>);
+
+        impl<'de: 'a, 'a> Visitor<'de> for OfObject<'a> {
+            type Value = Fields<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a job: an object such as {\"body\": \"close order 17\"}")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'a>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        source.deserialize_map(OfObject(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_its_topic_and_why_it_is_set_aside() {
+        let line = br#"{"topic":"orders","buried":"no \"address\"","body":"a \u00e9","key":"k","due_ms":7}"#;
+        let read = exported_job(line).expect("a job");
+        assert_eq!((read.topic.as_str(), read.buried.as_deref()), ("orders", Some("no \"address\"")));
+        assert_eq!(
+            (&read.job.body[..], read.job.key.as_ref().map(adjourn_types::Key::as_str)),
+            ("a é".as_bytes(), Some("k"))
+        );
+        assert!(exported_job(br#"{"body":"a"}"#).is_err(), "no topic");
+        assert!(exported_job(br#"{"topic":"orders","other":1}"#).is_err(), "an unknown field");
+        assert!(exported_job(br#"{"topic":"orders","body":1,"body":2}"#).is_err(), "a field twice");
+        assert!(exported_job(br#"{"topic":"orders","topic":"mails"}"#).is_err(), "a topic twice");
+    }
+
+    #[test]
+    fn a_line_of_its_topic_can_be_pushed() {
+        let topic: TopicName = "orders".parse().expect("a name");
+        let body = |element: &[u8]| pushed_job(element, &topic).map(|job| job.body);
+        assert_eq!(body(br#"{"topic":"orders","body":"a"}"#).expect("pushed"), "a");
+        assert_eq!(body(br#"{"body":"\"topic\""}"#).expect("pushed"), "\"topic\"");
+        for refused in [&br#"{"topic":"mails"}"#[..], br#"{"topic":"orders","buried":""}"#, br#"["topic"]"#] {
+            assert!(body(refused).is_err());
+        }
+    }
+}

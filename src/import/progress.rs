@@ -1,0 +1,128 @@
+//! How far the import of a file has come: a file beside it, so that an import that was stopped goes on, and one that is done is not
+//! repeated.
+
+use std::fs;
+use std::io::Write as _;
+use std::num::NonZeroU128;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use crate::exit::{Exit, Failure};
+use adjourn_server::entropy;
+
+/// The ending of its name, behind that of the file.
+const ENDING: &str = ".imported";
+
+/// The path of this file with more behind its name.
+pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
+
+/// How far the import of a file has come.
+pub(super) struct Progress {
+    path: PathBuf,
+    state: State,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    /// The number of the job in the first line is the one behind it: 128 bits in hexadecimal digits.
+    first: String,
+    /// The size of the file, to know it again.
+    bytes: u64,
+    /// So many lines are imported.
+    lines: u64,
+    /// And these bytes of the file.
+    offset: u64,
+}
+
+impl Progress {
+    /// The progress of this file, which has so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is that of another file.
+    pub(super) fn of(file: &Path, bytes: u64) -> Result<Self, Failure> {
+        let path = beside(file, ENDING);
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::new(Exit::Usage, format_args!("cannot read {}: {error}", path.display()))
+        };
+        let state = match fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str::<State>(&text).map_err(|error| failed(&error))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let drawn = u128::from_le_bytes(entropy::draw().map_err(|error| failed(&error))?);
+                // Room for the numbers of all lines.
+                let first = drawn & !(u128::from(u64::MAX) >> 16) | 1;
+                State { first: format!("{first:032x}"), bytes, lines: 0, offset: 0 }
+            }
+            Err(error) => return Err(failed(&error)),
+        };
+        if state.bytes != bytes || u128::from_str_radix(&state.first, 16).is_err() {
+            return Err(failed(&"it is of another file: delete it to import this one from its beginning"));
+        }
+        Ok(Self { path, state })
+    }
+
+    /// How many lines, and bytes, are imported.
+    pub(super) fn done(&self) -> (u64, u64) {
+        (self.state.lines, self.state.offset)
+    }
+
+    /// Where it stands.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the job in this line, counted from 0.
+    pub(super) fn number(&self, line: u64) -> NonZeroU128 {
+        let first = u128::from_str_radix(&self.state.first, 16).unwrap_or(1);
+        NonZeroU128::new(first.wrapping_add(line.into())).unwrap_or(NonZeroU128::MIN)
+    }
+
+    /// So many lines are imported, and so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub(super) fn advance(&mut self, lines: u64, offset: u64) -> Result<(), Failure> {
+        (self.state.lines, self.state.offset) = (lines, offset);
+        self.write().map_err(|error| {
+            Failure::new(Exit::Refused, format_args!("cannot write {}: {error}", self.path.display()))
+        })
+    }
+
+    /// Replaces the file as a whole: a crash leaves the old one or the new one.
+    fn write(&self) -> std::io::Result<()> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        serde_json::to_writer(&mut file, &self.state)?;
+        file.write_all(b"\n")?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_goes_on_where_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("jobs.jsonl");
+        let mut progress = Progress::of(&file, 100).expect("a new one");
+        let number = progress.number(7);
+        assert_eq!((progress.done(), progress.number(8).get()), ((0, 0), number.get() + 1));
+        progress.advance(5, 50).expect("written");
+        let again = Progress::of(&file, 100).expect("read");
+        assert_eq!((again.done(), again.number(7)), ((5, 50), number));
+        let refused = Progress::of(&file, 101).err().expect("another file");
+        assert!(refused.to_string().contains("jobs.jsonl.imported: it is of another file"), "{refused}");
+    }
+}

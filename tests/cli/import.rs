@@ -1,0 +1,374 @@
+//! Jobs that leave and come: `adjourn export`, and `adjourn import` of it and of a real beanstalkd.
+
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::commands::Rig;
+use crate::server_rig::{adjourn, unconfigured};
+
+/// The jobs of a server, without what an import does not keep.
+fn jobs(rig: &Rig) -> Vec<Value> {
+    let listed = rig.ok(&["list", "--json", "--bodies", "--all", "--order", "id"]);
+    let jobs = listed.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let kept = |mut job: Value| {
+        let fields = job.as_object_mut().expect("an object");
+        for own in
+            ["id", "attempts", "pushed", "reserved_first", "reserved_last", "edited", "held_by", "buried"]
+        {
+            fields.remove(own);
+        }
+        job
+    };
+    jobs.map(kept).collect()
+}
+
+/// A server with jobs of all kinds.
+fn with_jobs() -> Rig {
+    let rig = Rig::start();
+    let push = |arguments: &[&str]| rig.ok(&[&["push"], arguments].concat());
+    push(&[
+        "orders",
+        "close \u{e9}\n\"17\"",
+        "--key",
+        "17",
+        "--delay",
+        "1h",
+        "--ttr",
+        "90s",
+        "--priority",
+        "7",
+    ]);
+    push(&[
+        "orders",
+        "{\"a\":\n1}",
+        "--header",
+        "content-type=application/json",
+        "--header",
+        "x=1",
+        "--header",
+        "x=2",
+    ]);
+    push(&[
+        "mails",
+        "a",
+        "--attempts-max",
+        "3",
+        "--backoff",
+        "1s..1m~10%",
+        "--group",
+        "ann",
+        "--remember",
+        "1d",
+    ]);
+    push(&["mails", "b", "--expires", "2h"]);
+    push(&["mails", "bad", "--key", "b1", "--attempts-max", "9", "--priority", "1"]);
+    push(&["mails", "bad, too", "--priority", "2"]);
+    for reason in ["no such address", ""] {
+        let lease = rig.json(&["reserve", "mails"])["lease"].as_str().expect("a lease").to_owned();
+        rig.ok(&["bury", &lease, "--reason", reason]);
+    }
+    rig
+}
+
+#[test]
+fn each_line_of_an_export_is_taken_back() {
+    let (from, to) = (with_jobs(), Rig::start());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("all.jsonl");
+    let path = file.to_str().expect("text");
+    let exported = from.ok(&["export"]);
+    std::fs::write(&file, exported.clone() + "\n{\"topic\":\"bytes\",\"body_base64\":\"AP8A\"}\n")
+        .expect("written");
+    let counted = to.ok(&["import", "jsonl", path, "--dry-run"]);
+    assert_eq!(
+        counted,
+        "bytes: 1 jobs to push, 0 to set aside\nmails: 2 jobs to push, 2 to set aside\norders: 2 jobs to push, 0 to set aside\n"
+    );
+    assert!(jobs(&to).is_empty(), "a dry run");
+    assert_eq!(
+        to.ok(&["import", "jsonl", path]),
+        "pushed 7 jobs, 2 of them set aside; kept 0 that were there\n"
+    );
+    let again = to.ok(&["import", "jsonl", path]);
+    assert!(again.starts_with("all 8 lines are imported already"), "{again}");
+    let (mut there, here) = (jobs(&from), jobs(&to));
+    there.push(here.last().expect("jobs").clone());
+    assert_eq!(here.last().map(|job| &job["body_base64"]), Some(&json!("AP8A")));
+    assert_eq!(there.len(), here.len());
+    for (there, here) in there.iter().zip(&here) {
+        let mut expected = there.clone();
+        if there["state"] == "buried" {
+            // It was due when it was set aside.
+            expected["due"] = here["due"].clone();
+        }
+        assert_eq!(*here, expected);
+    }
+    assert_eq!(to.ok(&["export"]).lines().count(), 7);
+}
+
+#[test]
+fn a_mistake_in_a_file_changes_nothing() {
+    let rig = Rig::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wrong.jsonl");
+    std::fs::write(
+        &file,
+        "{\"topic\":\"a\",\"body\":1}\n{\"body\":2}\n\n{\"topic\":\"a\",\"delay\":\"soon\"}\n[]\n",
+    )
+    .expect("written");
+    let ended = rig.run(&["import", "jsonl", file.to_str().expect("text")], b"");
+    assert_eq!(ended.code, Some(2), "{}", ended.errors);
+    for told in ["nothing was pushed, 3 lines are wrong", "line 2: /topic", "line 4: /delay", "line 5:"] {
+        assert!(ended.errors.contains(told), "{told}: {}", ended.errors);
+    }
+    assert!(jobs(&rig).is_empty());
+    let missing = rig.run(&["import", "jsonl", "/nowhere"], b"");
+    assert_eq!(missing.code, Some(2));
+}
+
+#[test]
+fn an_import_that_is_killed_goes_on_and_pushes_nothing_twice() {
+    const JOBS: usize = 6000;
+    let rig = Rig::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("many.jsonl");
+    let lines = (0..JOBS).map(|nth| {
+        let buried = if nth % 1500 == 7 { ",\"buried\":\"why\"" } else { "" };
+        format!("{{\"topic\":\"t{}\",\"body\":\"{nth}\"{buried}}}\n", nth / 700)
+    });
+    std::fs::write(&file, lines.collect::<Vec<_>>().concat()).expect("written");
+    let arguments = ["import", "jsonl", file.to_str().expect("text")];
+    // Each is killed a little later than the one before; the last one ends by itself.
+    let mut wait = Duration::from_millis(20);
+    loop {
+        let mut child = adjourn(&arguments);
+        let child = child
+            .env("ADJOURN_SERVER", rig.server())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null());
+        let mut child = child.spawn().expect("the binary");
+        if ends_within(&mut child, wait) {
+            let output = child.wait_with_output().expect("ended");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            break;
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        wait += Duration::from_millis(60);
+    }
+    let all = jobs(&rig);
+    let mut bodies: Vec<usize> = all
+        .iter()
+        .map(|job| job["body"].as_str().and_then(|body| body.parse().ok()).expect("a number"))
+        .collect();
+    bodies.sort_unstable();
+    assert_eq!(bodies, (0..JOBS).collect::<Vec<_>>(), "each once");
+    let buried: Vec<&Value> = all.iter().filter(|job| job["state"] == "buried").collect();
+    assert_eq!(buried.len(), 4);
+    assert!(buried.iter().all(|job| job["reason"] == "why" && job["attempts_max"] != 1), "{buried:?}");
+}
+
+/// Whether a process ends by itself within this time.
+fn ends_within(child: &mut Child, time: Duration) -> bool {
+    let by = tokio::time::Instant::now() + time;
+    while tokio::time::Instant::now() < by {
+        if child.try_wait().expect("asked").is_some() {
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    false
+}
+
+/// The page that says how to move here.
+const GUIDE: &str = include_str!("../../docs/migrate.md");
+
+#[test]
+fn the_guide_is_typed_as_it_stands() {
+    let (rig, folder) = (Rig::start(), tempfile::tempdir().expect("a folder"));
+    let binaries = std::path::Path::new(env!("CARGO_BIN_EXE_adjourn")).parent().expect("a folder").to_owned();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&others)))
+        .expect("a path");
+    let block =
+        GUIDE.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    for step in block.split("$ ").skip(1) {
+        let (command, shown) = step.split_once('\n').expect("a command");
+        let mut shell = unconfigured("sh");
+        shell.env("PATH", &path).env("ADJOURN_SERVER", rig.server()).current_dir(folder.path());
+        let output = shell.args(["-c", command]).output().expect("a shell");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{command}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), shown, "{command}");
+    }
+    let Some(beanstalkd) = Beanstalkd::start() else { return };
+    beanstalkd.say("put 1 0 60 1\r\na\r\n");
+    for command in GUIDE.lines().map(str::trim).filter(|line| line.starts_with("adjourn import beanstalkd")) {
+        let command = command.replace("127.0.0.1:11300", &beanstalkd.address);
+        let told = rig.ok(&command.split(' ').skip(1).collect::<Vec<_>>());
+        assert!(told.contains("default: 1 ready") || told.starts_with("took over 1 jobs"), "{told}");
+    }
+    assert_eq!(jobs(&rig).len(), 2);
+}
+
+/// A real beanstalkd.
+struct Beanstalkd {
+    process: Child,
+    address: String,
+}
+
+impl Beanstalkd {
+    /// Starts one; `None` if it is not installed.
+    fn start() -> Option<Self> {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .expect("a port")
+            .port();
+        let started = Command::new("beanstalkd").args(["-l", "127.0.0.1", "-p", &port.to_string()]).spawn();
+        let Ok(process) = started else {
+            assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "beanstalkd is not installed");
+            println!("skipped: beanstalkd is not installed");
+            return None;
+        };
+        let beanstalkd = Self { process, address: format!("127.0.0.1:{port}") };
+        while TcpStream::connect(&beanstalkd.address).is_err() {}
+        Some(beanstalkd)
+    }
+
+    /// Sends commands, and returns the replies.
+    fn say(&self, commands: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("connected");
+        stream.write_all(format!("{commands}quit\r\n").as_bytes()).expect("sent");
+        let mut replies = String::new();
+        stream.read_to_string(&mut replies).expect("replies");
+        replies
+    }
+}
+
+impl Drop for Beanstalkd {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn the_tubes_of_beanstalkd_are_emptied() {
+    let Some(beanstalkd) = Beanstalkd::start() else { return };
+    let rig = Rig::start();
+    let put = |arguments: &str, body: &str| format!("put {arguments} {}\r\n{body}\r\n", body.len());
+    let set = ["use mails\r\n", "watch mails\r\n", "ignore default\r\n"].concat()
+        + &put("5 0 30", "bad")
+        + "reserve-with-timeout 0\r\nbury 1 6\r\n"
+        + &put("9 0 60", "third")
+        + &put("1 0 60", "first")
+        + &put("1 0 60", "second")
+        + &put("7 3600 90", "later")
+        + "use orders\r\n"
+        + &put("0 0 1", "o");
+    let replies = beanstalkd.say(&set);
+    assert!(replies.contains("BURIED") && replies.contains("INSERTED 6"), "{replies}");
+    // One that a worker has.
+    let mut worker = TcpStream::connect(&beanstalkd.address).expect("connected");
+    let mut reader = BufReader::new(worker.try_clone().expect("cloned"));
+    worker.write_all((put("3 0 600", "held") + "reserve-with-timeout 0\r\n").as_bytes()).expect("sent");
+    let mut line = String::new();
+    for _ in 0..2 {
+        line.clear();
+        reader.read_line(&mut line).expect("a reply");
+    }
+    assert!(line.starts_with("RESERVED "), "{line}");
+    let counted = rig.ok(&["import", "beanstalkd", &beanstalkd.address, "--dry-run"]);
+    let mails = "mails: 3 ready, 1 delayed, 1 buried; 0 reserved by workers, which stay\n";
+    assert!(counted.contains(mails) && counted.contains("1 reserved by workers"), "{counted}");
+    let only = rig.ok(&["import", "beanstalkd", &beanstalkd.address, "--tube", "mails"]);
+    assert_eq!(only, "took over 5 jobs, 1 of them buried\n");
+    let rest = rig.run(&["import", "beanstalkd", &beanstalkd.address], b"");
+    assert_eq!(
+        (rest.code, rest.out.as_str()),
+        (Some(3), "took over 1 jobs, 0 of them buried\n"),
+        "{}",
+        rest.errors
+    );
+    assert!(rest.errors.contains("1 jobs are reserved by workers and stay"), "{}", rest.errors);
+    worker.write_all(b"release 7 3 0\r\n").expect("sent");
+    line.clear();
+    // The rest of the reserved job, and the reply.
+    for _ in 0..2 {
+        reader.read_line(&mut line).expect("a reply");
+    }
+    assert!(line.ends_with("RELEASED\r\n"), "{line}");
+    assert_eq!(
+        rig.ok(&["import", "beanstalkd", &beanstalkd.address]),
+        "took over 1 jobs, 0 of them buried\n"
+    );
+    let left = beanstalkd.say("stats\r\n");
+    assert!(left.contains("current-jobs-ready: 0\ncurrent-jobs-reserved: 0\ncurrent-jobs-delayed: 0\ncurrent-jobs-buried: 0\n"), "{left}");
+    let unknown = rig.run(&["import", "beanstalkd", &beanstalkd.address, "--tube", "nothing"], b"");
+    assert_eq!(unknown.code, Some(2), "{}", unknown.errors);
+
+    assert_taken_over(&rig);
+}
+
+/// The jobs of that test are here as they were there.
+fn assert_taken_over(rig: &Rig) {
+    let all = jobs(rig);
+    let of =
+        |body: &str| all.iter().find(|job| job["body"] == body).unwrap_or_else(|| panic!("{body}: {all:?}"));
+    assert_eq!(all.len(), 7);
+    let bad = of("bad");
+    assert_eq!(
+        (&bad["state"], &bad["priority"], &bad["ttr_ms"]),
+        (&json!("buried"), &json!(6), &json!(30_000))
+    );
+    let later = of("later");
+    assert_eq!(
+        (&later["state"], &later["priority"], &later["ttr_ms"]),
+        (&json!("delayed"), &json!(7), &json!(90_000))
+    );
+    assert_eq!((&of("o")["topic"], &of("held")["topic"]), (&json!("orders"), &json!("default")));
+    let order: Vec<Value> = (0..3).map(|_| rig.json(&["reserve", "mails"])["body"].clone()).collect();
+    assert_eq!(order, ["first", "second", "third"]);
+}
+
+#[test]
+fn an_import_of_beanstalkd_that_is_killed_takes_nothing_twice() {
+    const JOBS: usize = 600;
+    let Some(beanstalkd) = Beanstalkd::start() else { return };
+    let rig = Rig::start();
+    let puts: Vec<String> = (0..JOBS)
+        .map(|nth| format!("put {nth} {} 60 3\r\n{nth:03}\r\n", if nth % 3 == 0 { 3600 } else { 0 }))
+        .collect();
+    beanstalkd.say(&puts.concat());
+    let mut wait = Duration::from_millis(20);
+    let mut kills = 0;
+    loop {
+        let mut child = adjourn(&["import", "beanstalkd", &beanstalkd.address]);
+        let child = child
+            .env("ADJOURN_SERVER", rig.server())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null());
+        let mut child = child.spawn().expect("the binary");
+        if ends_within(&mut child, wait) {
+            let output = child.wait_with_output().expect("ended");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            break;
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        kills += 1;
+        wait += Duration::from_millis(50);
+    }
+    assert!(kills > 0, "one was killed");
+    let mut bodies: Vec<String> =
+        jobs(&rig).iter().map(|job| job["body"].as_str().expect("text").to_owned()).collect();
+    bodies.sort_unstable();
+    assert_eq!(bodies, (0..JOBS).map(|nth| format!("{nth:03}")).collect::<Vec<_>>(), "each once");
+}
