@@ -268,7 +268,9 @@ fn a_server_that_stops_takes_no_more_jobs() {
     site.node.stop();
     assert_eq!(worker.line(), "", "it is closed");
     let last = stopping.join().expect("ended");
-    assert!(last.starts_with("INSERTED ") || last == "DRAINING\r\n", "{last}");
+    // Whether a put that was under way is in the queue may be unknown.
+    let told = ["INSERTED ", "DRAINING\r\n", "INTERNAL_ERROR\r\n"];
+    assert!(told.iter().any(|reply| last.starts_with(reply)), "{last}");
 }
 
 #[test]
