@@ -17,10 +17,9 @@ use crate::connection::{ServerArgs, Session, failure, goodbye, refusal_text, run
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use adjourn_client::Client;
-use adjourn_http::{ExportedJob, escaped_topic};
-use adjourn_protocol::{ErrorCode, NewJob, PushResult};
-use adjourn_types::limits::{DELAY_MS_MAX, TTR_MS_MAX};
-use adjourn_types::{Attributes, AttributesBuilder, Backoff, IfExists, TopicName, When};
+use adjourn_http::{BeanstalkdJob, ExportedJob, beanstalkd_job, escaped_topic};
+use adjourn_protocol::{ErrorCode, PushResult};
+use adjourn_types::TopicName;
 
 pub(super) const EXAMPLES: &str = "\
 Takes the jobs of each tube, buried ones first, then delayed ones, then those that are ready, in beanstalkd's order, and deletes them there once the
@@ -161,50 +160,36 @@ impl Import<'_> {
 
     /// Pushes a job.
     async fn take(&mut self, topic: &TopicName, job: FoundJob, stats: &Stats) -> Result<(), Failure> {
-        let number = number_of(&self.source, &job.id.to_string());
-        let exported = exported(topic, &job, stats);
         let id = job.id;
+        let left_there = |why: &str| {
+            Failure::new(
+                Exit::Refused,
+                format_args!("job {id} of tube {topic}: {why}; it stays in beanstalkd"),
+            )
+        };
+        let number = number_of(&self.source, &id.to_string());
+        let exported =
+            exported(topic, job, stats).ok_or_else(|| left_there("its delay is longer than ten years"))?;
         let sent = send(self.client, number, topic, vec![exported]).map_err(|error| failure(&error))?;
         let results = sent.done(self.client, &mut self.counts).await.map_err(|error| failure(&error))?;
         match results.first() {
             // It was pushed by an import that was killed: what is left of its delay is less by now.
             Some(PushResult::Refused(ErrorCode::SequenceReused, _)) => Ok(()),
-            Some(PushResult::Refused(code, _)) => {
-                let message =
-                    format!("job {id} of tube {topic}: {}; it stays in beanstalkd", refusal_text(*code));
-                Err(Failure::new(Exit::Refused, message))
-            }
+            Some(PushResult::Refused(code, _)) => Err(left_there(&refusal_text(*code))),
             _ => Ok(()),
         }
     }
 }
 
-/// The job here for one of beanstalkd: without retries of this queue, which its consumers decide.
-fn exported(topic: &TopicName, job: &FoundJob, stats: &Stats) -> ExportedJob {
-    let delay_ms = match stats.text("state") {
-        // It is shown in whole seconds, rounded down: a job is never early.
-        "delayed" => ((stats.number("time-left") + 1) * 1000).min(DELAY_MS_MAX),
-        _ => 0,
-    };
-    let priority = u32::try_from(stats.number("pri")).unwrap_or(u32::MAX).min(u32::MAX - 1);
-    let ttr_ms =
-        u32::try_from(stats.number("ttr").max(1).saturating_mul(1000)).unwrap_or(u32::MAX).min(TTR_MS_MAX);
-    let job = NewJob {
-        due: When::After(delay_ms),
-        priority,
-        ttr_ms,
-        if_exists: IfExists::Reject,
-        key: None,
-        attributes: endless(),
-        body: job.body.clone().into(),
-    };
+/// The job here for one of beanstalkd, as its port would push it. `None` if its delay is longer than the queue takes.
+fn exported(topic: &TopicName, job: FoundJob, stats: &Stats) -> Option<ExportedJob> {
+    let whole = |name: &str| u32::try_from(stats.number(name)).unwrap_or(u32::MAX);
+    // It is shown in whole seconds, rounded down: a job is never early.
+    let delay_s = if stats.text("state") == "delayed" { whole("time-left").saturating_add(1) } else { 0 };
+    let theirs =
+        BeanstalkdJob { priority: whole("pri"), delay_s, ttr_s: whole("ttr"), body: job.body.into() };
     let buried = (stats.text("state") == "buried").then(String::new);
-    ExportedJob { topic: topic.clone(), job, buried }
-}
-
-fn endless() -> Attributes {
-    let attributes = AttributesBuilder::default().attempts_max(u32::MAX).backoff(&Backoff::NONE).build();
-    attributes.unwrap_or_default()
+    Some(ExportedJob { topic: topic.clone(), job: beanstalkd_job(theirs)?, buried })
 }
 
 fn progress_bar() -> ProgressBar {

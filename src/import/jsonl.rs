@@ -3,14 +3,14 @@
 //! The file is read twice: first all of it is checked, so that a mistake in it changes nothing, then its jobs are pushed in their order.
 //! Each job has a number of its own in every attempt, so a repeat of lines whose push was under way at a crash adds nothing.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::progress::{Progress, beside};
+use super::progress::Progress;
 use super::sink::{Counts, Sent, send};
 use crate::connection::{ServerArgs, Session, failure, goodbye, refusal_text, runtime};
 use crate::exit::{Exit, Failure};
@@ -23,8 +23,8 @@ use adjourn_types::TopicName;
 pub(super) const EXAMPLES: &str = "\
 Each line is a job as `adjourn export` writes it: what a push takes, with its topic, and `buried` with a reason if the job is set aside. The whole
 file is checked before the first job is pushed. How far the import has come stands in FILE.imported: run the command again to go on after a stop,
-and no job is pushed twice. Lines that the
-queue refuses are copied to FILE.refused. A job whose key its topic has is not pushed: the one that is there stays.
+and no job is pushed twice if that is within a day. Lines that the queue refuses are copied to FILE.refused. A job whose key its topic has is not pushed:
+the one that is there stays.
 
 Example:
   adjourn import jsonl all.jsonl --dry-run
@@ -55,6 +55,8 @@ pub(crate) struct JsonlArgs {
 struct Part {
     topic: TopicName,
     jobs: Vec<ExportedJob>,
+    /// Their lines.
+    texts: Vec<Vec<u8>>,
     bytes: usize,
     /// The first line, from 0, and where the line behind the last one begins.
     first: u64,
@@ -107,27 +109,10 @@ pub(super) fn run(args: &JsonlArgs) -> Result<(), Failure> {
         }
         let told = refused.iter().take(TOLD_MAX).map(|(line, why)| format!("\nline {}: {why}", line + 1));
         let told = told.collect::<Vec<_>>().concat();
-        let kept = keep(&args.file, &refused.iter().map(|(line, _)| *line).collect())?;
-        let message =
-            format!("the queue refused {} jobs: {} has their lines{told}", refused.len(), kept.display());
+        let (jobs, kept) = (refused.len(), progress.refused().display());
+        let message = format!("the queue refused {jobs} jobs: {kept} has their lines{told}");
         Err(Failure::new(Exit::Refused, message))
     })
-}
-
-/// Copies lines to a file beside this one, to be imported once they are mended. Returns its path.
-fn keep(file: &Path, refused: &BTreeSet<u64>) -> Result<PathBuf, Failure> {
-    let path = beside(file, ".refused");
-    let failed =
-        |error| Failure::new(Exit::Refused, format_args!("cannot write {}: {error}", path.display()));
-    let mut lines = Lines::open(file)?;
-    let mut kept = File::options().create(true).append(true).open(&path).map_err(failed)?;
-    while let Some((line, text)) = lines.line(file)? {
-        if refused.contains(&line) {
-            kept.write_all(&[text.trim_ascii_end(), b"\n"].concat()).map_err(failed)?;
-        }
-    }
-    kept.sync_all().map_err(failed)?;
-    Ok(path)
 }
 
 async fn push_all(
@@ -150,16 +135,17 @@ async fn push_all(
         }
         let Some((part, sent)) = under_way.pop_front() else {
             // Empty lines may follow the last job.
-            return progress.advance(lines.next, lines.offset);
+            return progress.advance(lines.next, lines.offset, b"");
         };
         let results = sent.done(client, counts).await.map_err(|error| failure(&error))?;
-        let pushed = results.len() as u64;
-        for (line, result) in (part.first..).zip(results) {
+        let (pushed, mut kept) = (results.len() as u64, Vec::new());
+        for ((line, text), result) in (part.first..).zip(&part.texts).zip(results) {
             if let PushResult::Refused(code, _) = result {
                 refused.push((line, refusal_text(code)));
+                kept.extend([text.trim_ascii_end(), b"\n"].concat());
             }
         }
-        progress.advance(part.first + pushed, part.end)?;
+        progress.advance(part.first + pushed, part.end, &kept)?;
     }
 }
 
@@ -217,12 +203,13 @@ impl Lines {
             })?;
             let bytes = job.job.body.len();
             let (topic, end) = (job.topic.clone(), self.offset);
-            let alone = Part { topic, jobs: vec![job], bytes, first: line, end };
+            let alone = Part { topic, jobs: vec![job], texts: vec![text], bytes, first: line, end };
             match &mut part {
                 Some(part) if part.takes(&alone) => {
                     part.bytes += bytes;
                     part.end = end;
                     part.jobs.extend(alone.jobs);
+                    part.texts.extend(alone.texts);
                 }
                 Some(_) => {
                     *rest = Some(alone);

@@ -1,8 +1,8 @@
 //! How far the import of a file has come: a file beside it, so that an import that was stopped goes on, and one that is done is not
 //! repeated.
 
-use std::fs;
-use std::io::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::num::NonZeroU128;
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,11 @@ use adjourn_server::entropy;
 
 /// The ending of its name, behind that of the file.
 const ENDING: &str = ".imported";
+/// The ending of the file of the lines that the queue refused.
+const REFUSED: &str = ".refused";
 
 /// The path of this file with more behind its name.
-pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
+fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(ending);
     path.into()
@@ -25,6 +27,8 @@ pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
 /// How far the import of a file has come.
 pub(super) struct Progress {
     path: PathBuf,
+    /// The lines that the queue refused.
+    refused: PathBuf,
     state: State,
 }
 
@@ -39,6 +43,8 @@ struct State {
     lines: u64,
     /// And these bytes of the file.
     offset: u64,
+    /// The lines of these that the queue refused have so many bytes.
+    refused_bytes: u64,
 }
 
 impl Progress {
@@ -48,24 +54,31 @@ impl Progress {
     ///
     /// If it cannot be read, or is that of another file.
     pub(super) fn of(file: &Path, bytes: u64) -> Result<Self, Failure> {
-        let path = beside(file, ENDING);
+        let (path, refused) = (beside(file, ENDING), beside(file, REFUSED));
         let failed = |error: &dyn std::fmt::Display| {
             Failure::new(Exit::Usage, format_args!("cannot read {}: {error}", path.display()))
         };
         let state = match fs::read_to_string(&path) {
             Ok(text) => serde_json::from_str::<State>(&text).map_err(|error| failed(&error))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let drawn = u128::from_le_bytes(entropy::draw().map_err(|error| failed(&error))?);
                 // Room for the numbers of all lines.
                 let first = drawn & !(u128::from(u64::MAX) >> 16) | 1;
-                State { first: format!("{first:032x}"), bytes, lines: 0, offset: 0 }
+                // Lines of an earlier import of this file stay in front.
+                let refused_bytes = fs::metadata(&refused).map_or(0, |metadata| metadata.len());
+                let state =
+                    State { first: format!("{first:032x}"), bytes, lines: 0, offset: 0, refused_bytes };
+                // Before the first push: an import that is killed must not be repeated under other numbers.
+                let progress = Self { path, refused, state };
+                progress.write().map_err(|error| progress.unwritten(&error))?;
+                return Ok(progress);
             }
             Err(error) => return Err(failed(&error)),
         };
         if state.bytes != bytes || u128::from_str_radix(&state.first, 16).is_err() {
             return Err(failed(&"it is of another file: delete it to import this one from its beginning"));
         }
-        Ok(Self { path, state })
+        Ok(Self { path, refused, state })
     }
 
     /// How many lines, and bytes, are imported.
@@ -84,20 +97,42 @@ impl Progress {
         NonZeroU128::new(first.wrapping_add(line.into())).unwrap_or(NonZeroU128::MIN)
     }
 
-    /// So many lines are imported, and so many bytes.
+    /// Where the lines stand that the queue refused.
+    pub(super) fn refused(&self) -> &Path {
+        &self.refused
+    }
+
+    /// So many lines are imported, and so many bytes. Of those that are new, the queue refused these.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
-    pub(super) fn advance(&mut self, lines: u64, offset: u64) -> Result<(), Failure> {
+    pub(super) fn advance(&mut self, lines: u64, offset: u64, refused: &[u8]) -> Result<(), Failure> {
         (self.state.lines, self.state.offset) = (lines, offset);
-        self.write().map_err(|error| {
-            Failure::new(Exit::Refused, format_args!("cannot write {}: {error}", self.path.display()))
-        })
+        self.keep(refused).and_then(|()| self.write()).map_err(|error| self.unwritten(&error))
+    }
+
+    /// Adds lines to those that the queue refused, in place of what a killed import has added without noting it.
+    fn keep(&mut self, refused: &[u8]) -> io::Result<()> {
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let mut file = File::options().create(true).truncate(false).write(true).open(&self.refused)?;
+        file.set_len(self.state.refused_bytes)?;
+        file.seek(SeekFrom::End(0))?;
+        file.write_all(refused)?;
+        file.sync_all()?;
+        self.state.refused_bytes += refused.len() as u64;
+        Ok(())
+    }
+
+    fn unwritten(&self, error: &io::Error) -> Failure {
+        let (progress, refused) = (self.path.display(), self.refused.display());
+        Failure::new(Exit::Refused, format_args!("cannot write {progress} or {refused}: {error}"))
     }
 
     /// Replaces the file as a whole: a crash leaves the old one or the new one.
-    fn write(&self) -> std::io::Result<()> {
+    fn write(&self) -> io::Result<()> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
         serde_json::to_writer(&mut file, &self.state)?;
@@ -119,9 +154,15 @@ mod tests {
         let mut progress = Progress::of(&file, 100).expect("a new one");
         let number = progress.number(7);
         assert_eq!((progress.done(), progress.number(8).get()), ((0, 0), number.get() + 1));
-        progress.advance(5, 50).expect("written");
-        let again = Progress::of(&file, 100).expect("read");
+        let killed = Progress::of(&file, 100).expect("read");
+        assert_eq!(killed.number(7), number, "the numbers are kept before the first push");
+        progress.advance(5, 50, b"a\n").expect("written");
+        let mut again = Progress::of(&file, 100).expect("read");
         assert_eq!((again.done(), again.number(7)), ((5, 50), number));
+        // One that was killed has added lines without noting it.
+        fs::write(again.refused(), "a\nb\n").expect("written");
+        again.advance(6, 60, b"c\n").expect("written");
+        assert_eq!(fs::read_to_string(again.refused()).expect("read"), "a\nc\n");
         let refused = Progress::of(&file, 101).err().expect("another file");
         assert!(refused.to_string().contains("jobs.jsonl.imported: it is of another file"), "{refused}");
     }

@@ -104,7 +104,7 @@ async fn set_aside(
     attributes: Attributes,
 ) -> Result<(), ClientError> {
     let mut waited = Duration::ZERO;
-    let held = loop {
+    loop {
         match client.reserve_job(JobRef::Id(id)).await {
             // An import that was killed holds it, until the grace of its session is over.
             Err(error) if error.code() == Some(ErrorCode::Reserved) && waited < HELD_MAX => {
@@ -113,10 +113,15 @@ async fn set_aside(
             }
             // A repeat after it was finished or deleted by somebody.
             Err(error) if error.code() == Some(ErrorCode::NotFound) => return Ok(()),
-            held => break held?,
+            held => {
+                let settled = client.bury_because(vec![held?.lease], reason).await?;
+                // With a short time to run the lease may have ended before.
+                if settled.first().is_some_and(Result::is_ok) {
+                    break;
+                }
+            }
         }
-    };
-    client.bury_because(vec![held.lease], reason).await?;
+    }
     let edit = Edit { replaced: AttributeSet::ATTEMPTS_MAX, attributes, ..Edit::new(JobRef::Id(id)) };
     client.edit(edit).await.map(drop)
 }

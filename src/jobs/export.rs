@@ -4,11 +4,12 @@ use bytes::Bytes;
 use clap::Args;
 
 use super::filter::FilterArgs;
+use super::list::next_page;
 use crate::connection::{ServerArgs, Session};
 use crate::exit::Failure;
 use crate::output::{complain, print, write_json};
 use adjourn_json::ExportedJson;
-use adjourn_protocol::{List, Page};
+use adjourn_protocol::List;
 use adjourn_types::limits::LIST_JOBS_MAX;
 use adjourn_types::{JobState, ListOrder};
 
@@ -46,15 +47,14 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), Failure> {
     let mut reserved = 0_u64;
     args.server.with_client(Session::None, async |client| {
         loop {
-            let Page { jobs: page, cursor } = client.list(list.clone()).await?;
+            let page = next_page(client, &mut list).await?;
             reserved += page.iter().filter(|job| job.state == Some(JobState::Reserved)).count() as u64;
             let printed =
                 print(|out| page.iter().try_for_each(|job| write_json(out, &ExportedJson::of(job))));
             // Whoever reads the lines has gone.
-            if printed.is_err() || cursor.is_empty() {
+            if printed.is_err() || list.cursor.is_empty() {
                 return Ok(());
             }
-            list.cursor = cursor;
         }
     })?;
     if reserved > 0 {

@@ -152,7 +152,7 @@ fn bar_ms(text: &str) -> Result<u64, ValueError> {
 }
 
 /// The next page that has jobs, or the last one.
-async fn next_page(client: &Client, list: &mut List) -> Result<Vec<JobReport>, ClientError> {
+pub(super) async fn next_page(client: &Client, list: &mut List) -> Result<Vec<JobReport>, ClientError> {
     loop {
         let page = client.list(list.clone()).await?;
         list.cursor = page.cursor;

@@ -133,6 +133,42 @@ fn a_mistake_in_a_file_changes_nothing() {
 }
 
 #[test]
+fn lines_that_the_queue_refuses_are_kept() {
+    let rig = Rig::start();
+    rig.ok(&["topic", "set", "full", "--jobs-max", "1"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("jobs.jsonl");
+    let line = |topic: &str, body: u32| format!("{{\"topic\":\"{topic}\",\"body\":\"{body}\"}}\n");
+    let lines = [line("full", 1), line("full", 2), line("free", 3), line("full", 4)];
+    std::fs::write(&file, lines.concat()).expect("written");
+    let path = file.to_str().expect("text");
+    let ended = rig.run(&["import", "jsonl", path], b"");
+    assert_eq!(
+        (ended.code, ended.out.as_str()),
+        (Some(1), "pushed 2 jobs, 0 of them set aside; kept 0 that were there\n")
+    );
+    assert!(ended.errors.contains("refused 2 jobs") && ended.errors.contains("line 4: "), "{}", ended.errors);
+    let refused = format!("{path}.refused");
+    assert_eq!(std::fs::read_to_string(&refused).expect("lines"), line("full", 2) + &line("full", 4));
+    assert!(rig.ok(&["import", "jsonl", path]).starts_with("all 4 lines are imported already"));
+    rig.ok(&["topic", "set", "full", "--jobs-max", "none"]);
+    assert!(rig.ok(&["import", "jsonl", &refused]).starts_with("pushed 2 jobs"));
+    assert_eq!(jobs(&rig).len(), 4);
+}
+
+#[test]
+fn a_delay_beyond_what_the_queue_takes_stays_in_beanstalkd() {
+    let Some(beanstalkd) = Beanstalkd::start() else { return };
+    let rig = Rig::start();
+    beanstalkd.say("put 1 400000000 60 1\r\na\r\n");
+    let ended = rig.run(&["import", "beanstalkd", &beanstalkd.address], b"");
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.errors.contains("its delay is longer than ten years; it stays"), "{}", ended.errors);
+    assert!(jobs(&rig).is_empty());
+    assert!(beanstalkd.say("peek 1\r\n").starts_with("FOUND 1 1"));
+}
+
+#[test]
 fn an_import_that_is_killed_goes_on_and_pushes_nothing_twice() {
     const JOBS: usize = 6000;
     let rig = Rig::start();

@@ -42,6 +42,7 @@ pub use self::caller::{Caller, HttpState};
 pub use self::connection::{HttpConnection, connection};
 use self::declared::Declared;
 use self::dialects::beanstalkd::Beanstalkd;
+pub use self::dialects::beanstalkd::{Put as BeanstalkdJob, new_job as beanstalkd_job};
 pub use self::dialects::escaped_topic;
 use self::dialects::{ouqiang, php_delayqueue, youzan};
 pub use self::document::openapi;

@@ -6,10 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use super::job::{HeaderJson, headers};
+use super::job::{HeaderJson, expires_text, headers};
 use super::values::{backoff_text, time_text};
 use adjourn_protocol::JobReport;
-use adjourn_types::{Attributes, JobState, Key, When};
+use adjourn_types::{Attributes, JobState, Key};
 
 /// A job as a push takes it, with its topic and, if it is set aside, why. Ids, attempts and history stay behind.
 #[derive(Serialize)]
@@ -57,11 +57,7 @@ impl<'a> ExportedJson<'a> {
             due: time_text(job.due),
             priority: job.priority,
             ttr_ms: job.ttr_ms,
-            expires: policy.expires.and_then(|expires| match expires {
-                When::At(at) => Some(time_text(at)),
-                // The server shows when a job expires, not how that was given.
-                When::After(_) => None,
-            }),
+            expires: expires_text(policy.expires),
             attempts_max: policy.attempts_max,
             backoff: policy.backoff.as_ref().map(backoff_text),
             remember_ms: Some(remember_ms).filter(|remember_ms| *remember_ms > 0),

@@ -256,11 +256,7 @@ impl<'a> DetailsJson<'a> {
             priority: job.priority,
             due: time_text(job.due),
             ttr_ms: job.ttr_ms,
-            expires: policy.expires.and_then(|expires| match expires {
-                When::At(at) => Some(time_text(at)),
-                // The server shows when a job expires, not how that was given.
-                When::After(_) => None,
-            }),
+            expires: expires_text(policy.expires),
             attempts_max: policy.attempts_max,
             backoff: policy.backoff.as_ref().map(backoff_text),
             pushed: history.pushed.map(time_text),
@@ -273,6 +269,14 @@ impl<'a> DetailsJson<'a> {
             body_bytes: (!with_body).then_some(job.body_bytes),
             body: with_body.then(|| BodyJson::of(&job.body, &job.attributes)),
         }
+    }
+}
+
+/// When a job expires. The server shows the time, not how it was given.
+pub(crate) fn expires_text(expires: Option<When>) -> Option<String> {
+    match expires? {
+        When::At(at) => Some(time_text(at)),
+        When::After(_) => None,
     }
 }
 

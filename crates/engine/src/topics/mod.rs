@@ -237,8 +237,7 @@ impl Topics {
         self.names.remove(topic.name.as_str());
         self.deliverable.remove(&id);
         topic.throttled_until.inspect(|until| _ = self.throttled.remove(&(*until, id)));
-        let pause_ends = topic.paused.as_ref().and_then(|paused| paused.until);
-        pause_ends.inspect(|ends| _ = self.pauses.remove(&(*ends, id)));
+        topic.pause_ends().inspect(|ends| _ = self.pauses.remove(&(*ends, id)));
         topic.groups_wake_at.inspect(|at| _ = self.groups_wake.remove(&(*at, id)));
         if let Some(since) = topic.idle_since {
             self.idle.remove(&(since, id));
@@ -268,14 +267,14 @@ impl Topics {
     pub(super) fn pause(&mut self, id: TopicId, paused: Option<Paused>) {
         let stamp = self.stamp;
         let topic = self.touch(id);
+        let ended = topic.pause_ends();
         let before = topic.paused.take();
-        let ended = before.as_ref().and_then(|before| before.until);
         let paused = paused.map(|paused| match before {
             Some(before) => Box::new(Paused { until: paused.until, ..*before }),
             None => Box::new(paused),
         });
         topic.paused = paused.filter(|paused| paused.lasts(stamp));
-        let ends = topic.paused.as_ref().and_then(|paused| paused.until);
+        let ends = topic.pause_ends();
         ended.inspect(|ended| _ = self.pauses.remove(&(*ended, id)));
         self.pauses.extend(ends.map(|ends| (ends, id)));
         self.note_deliverable(id);
@@ -455,8 +454,7 @@ impl Topics {
             let Some(name) = saved.name() else { continue };
             let (id, mut topic) = (saved.id, Topic::new(name));
             topic.paused = saved.paused.clone().map(Box::new);
-            let ends = saved.paused.as_ref().and_then(|paused| paused.until);
-            self.pauses.extend(ends.map(|ends| (ends, id)));
+            self.pauses.extend(topic.pause_ends().map(|ends| (ends, id)));
             (topic.totals, topic.idle_since) = (saved.totals, saved.idle_since);
             topic.rule = saved.rule.as_ref().and_then(SavedRule::rule);
             let groups = topic.group_policy();
@@ -552,7 +550,7 @@ impl Topics {
     pub(super) fn verify_listed(&self) {
         let throttled = self.known.iter().filter_map(|(id, topic)| Some((topic.throttled_until?, *id)));
         assert_eq!(self.throttled, throttled.collect(), "the topics whose rates hold jobs back");
-        let paused = self.known.iter().filter_map(|(id, topic)| Some((topic.paused.as_ref()?.until?, *id)));
+        let paused = self.known.iter().filter_map(|(id, topic)| Some((topic.pause_ends()?, *id)));
         assert_eq!(self.pauses, paused.collect(), "the topics whose pause ends by itself");
         let woken = self.known.iter().filter_map(|(id, topic)| Some((topic.groups_wake_at?, *id)));
         assert_eq!(self.groups_wake, woken.collect(), "the topics whose groups time changes");

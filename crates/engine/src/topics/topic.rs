@@ -152,6 +152,11 @@ impl Topic {
         self.rule.as_ref().map_or(u64::MAX, |rule| rule.room(self.reserved, stamp))
     }
 
+    /// When its pause ends by itself.
+    pub(super) fn pause_ends(&self) -> Option<Millis> {
+        self.paused.as_ref()?.until
+    }
+
     /// True if no job may be delivered at this stamp.
     fn is_paused(&self, stamp: Millis) -> bool {
         self.paused.as_ref().is_some_and(|paused| paused.lasts(stamp))

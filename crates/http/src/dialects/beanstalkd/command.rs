@@ -61,13 +61,17 @@ pub(super) enum Command {
     Quit,
 }
 
-/// A job to push.
+/// A job of beanstalkd.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Put {
-    pub(super) priority: u32,
-    pub(super) delay_s: u32,
-    pub(super) ttr_s: u32,
-    pub(super) body: Bytes,
+pub struct Put {
+    /// A lower number is reserved first.
+    pub priority: u32,
+    /// How long until it is ready, in seconds.
+    pub delay_s: u32,
+    /// How long a worker may have it, in seconds; 0 counts as 1.
+    pub ttr_s: u32,
+    /// Opaque.
+    pub body: Bytes,
 }
 
 /// The state of a job to look for.
@@ -146,6 +150,11 @@ const COMMANDS: [(&str, Reader); 24] = [
     }),
 ];
 
+/// The priority here for one of beanstalkd. The largest number means something else here; the one before it is as good as the same.
+pub(super) fn priority_of(theirs: u32) -> u32 {
+    theirs.min(PRIORITY_UNSAID - 1)
+}
+
 /// Reads a line, without its end. A body may have at most `body_bytes_max` bytes.
 pub(super) fn read(line: &[u8], body_bytes_max: usize) -> Line {
     if line.contains(&0) {
@@ -164,10 +173,10 @@ pub(super) fn read(line: &[u8], body_bytes_max: usize) -> Line {
 
 fn read_put(mut rest: Rest<'_>, body_bytes_max: usize) -> Result<Line, BadFormat> {
     let [priority, delay_s, ttr_s, bytes] =
-        [rest.priority()?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?];
+        [rest.whole(u32::MAX)?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?, rest.whole(u32::MAX)?];
     let fits = usize::try_from(bytes).ok().filter(|bytes| *bytes <= body_bytes_max);
     let Some(bytes) = fits else { return Ok(Line::TooLarge { bytes: bytes.into() }) };
-    let put = Put { priority, delay_s, ttr_s: ttr_s.max(1), body: Bytes::new() };
+    let put = Put { priority, delay_s, ttr_s, body: Bytes::new() };
     if rest.0.is_empty() { Ok(Line::Body { put, bytes }) } else { Err(BadFormat) }
 }
 
@@ -208,9 +217,9 @@ impl<'a> Rest<'a> {
         u32::try_from(self.number()?).ok().filter(|number| *number <= max).ok_or(BadFormat)
     }
 
-    /// The largest number means something else in this queue, and as good as the same as the one before it.
+    /// A new priority.
     fn priority(&mut self) -> Result<u32, BadFormat> {
-        Ok(self.whole(u32::MAX)?.min(PRIORITY_UNSAID - 1))
+        self.whole(u32::MAX).map(priority_of)
     }
 
     /// The number of a job, which ends the line.
@@ -318,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_put_is_checked_in_order() {
-        let put = Put { priority: 1, delay_s: 2, ttr_s: 1, body: Bytes::new() };
+        let put = Put { priority: 1, delay_s: 2, ttr_s: 0, body: Bytes::new() };
         assert_eq!(read(b"put 1 2 0 9", 9), Line::Body { put, bytes: 9 });
         assert_eq!(read(b"put 1 2 3 10 and more", 9), Line::TooLarge { bytes: 10 });
         assert_eq!(read(b"put 1 2 3 9 ", 9), Line::BadFormat);

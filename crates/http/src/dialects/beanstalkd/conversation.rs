@@ -161,21 +161,22 @@ impl Conversation {
     async fn put(&mut self, puts: Vec<Put>, out: &mut Vec<u8>) {
         self.place.note_producer();
         let jobs: Vec<Option<NewJob>> = puts.into_iter().map(new_job).collect();
-        let sent: Vec<NewJob> = jobs.iter().flatten().cloned().collect();
+        let fits: Vec<bool> = jobs.iter().map(Option::is_some).collect();
+        let sent: Vec<NewJob> = jobs.into_iter().flatten().collect();
         let pushed =
             if sent.is_empty() { Ok(Vec::new()) } else { self.queue.push(self.place.used(), sent).await };
         let mut results = match pushed {
             Ok(results) => results.into_iter(),
             Err(problem) => {
                 let reply = refusal(&problem);
-                for job in &jobs {
-                    out.extend_from_slice(job.as_ref().map_or(BAD_FORMAT, |_| reply).as_bytes());
+                for fits in fits {
+                    out.extend_from_slice(if fits { reply } else { BAD_FORMAT }.as_bytes());
                 }
                 return;
             }
         };
-        for job in jobs {
-            let result = job.and_then(|_| results.next());
+        for fits in fits {
+            let result = if fits { results.next() } else { None };
             // Writing to memory cannot fail.
             let _ = match result {
                 None => out.write_all(BAD_FORMAT.as_bytes()),
@@ -254,10 +255,10 @@ impl Conversation {
                     }
                     return Ok(jobs.len());
                 }
-                // All are paused: their jobs may come later.
                 Err(problem) if problem.is(ErrorCode::Stopping) => {
                     return Err(io::ErrorKind::ConnectionAborted.into());
                 }
+                // If all are paused, their jobs may come later.
                 Err(problem) if !problem.is(ErrorCode::Paused) => {
                     wires.out.extend_from_slice(refusal(&problem).as_bytes());
                     return if self.queue.0.has_lost_its_session() {

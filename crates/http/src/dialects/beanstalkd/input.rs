@@ -41,8 +41,9 @@ enum State {
 }
 
 impl Input {
-    pub(super) fn new(body_bytes_max: usize) -> Self {
-        Self { unread: BytesMut::new(), state: State::Line, body_bytes_max }
+    /// Nothing was sent, and no body is allowed until it is known who sends.
+    pub(super) fn new() -> Self {
+        Self { unread: BytesMut::new(), state: State::Line, body_bytes_max: 0 }
     }
 
     /// True if nothing was sent that is still incomplete.
@@ -170,7 +171,8 @@ mod tests {
     use super::*;
 
     fn all(parts: &[&[u8]]) -> Vec<Sent> {
-        let (mut input, mut sent) = (Input::new(8), Vec::new());
+        let (mut input, mut sent) = (Input::new(), Vec::new());
+        input.set_body_bytes_max(8);
         for part in parts {
             input.unread.extend_from_slice(part);
             while let Some(next) = input.next() {

@@ -22,8 +22,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use self::command::Command;
+pub use self::command::Put;
 use self::conversation::Conversation;
 use self::input::Sent;
+pub use self::queue::new_job;
 use self::tubes::{Place, Tubes};
 use self::wires::Wires;
 use super::super::caller::{Caller, HttpState};
@@ -68,12 +70,11 @@ impl Beanstalkd {
         let (address, loss, stopping) = (hold.address(), hold.loss(), hold.stopping());
         let deadline = self.state.local().request_deadline();
         let connection = Arc::new(HttpConnection::new(hold));
-        let body_bytes_max = self.state.local().body_bytes_max();
         if let Err(error) = keep_alive(&stream) {
             debug!(%address, %error, "a connection cannot be kept alive");
         }
         let stream = Patient::new(stream, TAKES_WITHIN);
-        let mut wires = Wires::new(stream, Arc::clone(&connection), body_bytes_max, deadline);
+        let mut wires = Wires::new(stream, Arc::clone(&connection), deadline);
         let mut conversation = None;
         let ended = tokio::select! {
             biased;

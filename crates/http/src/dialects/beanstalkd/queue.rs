@@ -1,11 +1,13 @@
 //! What commands ask of the queue, whatever connection they come from.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 
 use super::super::super::caller::Caller;
 use super::super::super::problem::Problem;
 use super::super::look;
-use super::command::{Next, Put};
+use super::command::{Next, Put, priority_of};
 use super::held::HeldJob;
 use super::reply::{DELETED, NOT_FOUND, Reply};
 use adjourn_protocol::{
@@ -132,25 +134,26 @@ impl Queue {
     }
 }
 
-/// A job of beanstalkd has no retries and no end but those that its consumers decide. `None` if its delay is too long.
-pub(super) fn new_job(put: Put) -> Option<NewJob> {
+/// As many attempts as consumers make, without a wait.
+static ENDLESS: LazyLock<Attributes> = LazyLock::new(|| {
+    let attributes = AttributesBuilder::default().attempts_max(u32::MAX).backoff(&Backoff::NONE).build();
+    attributes.unwrap_or_default()
+});
+
+/// The job here for one of beanstalkd: it has no retries and no end but those that its consumers decide. `None` if its delay is
+/// longer than ten years.
+pub fn new_job(put: Put) -> Option<NewJob> {
     let Put { priority, delay_s, ttr_s, body } = put;
     let delay_ms = u64::from(delay_s) * 1000;
     (delay_ms <= DELAY_MS_MAX).then(|| NewJob {
         due: When::After(delay_ms),
-        priority,
-        ttr_ms: ttr_s.saturating_mul(1000).min(TTR_MS_MAX),
+        priority: priority_of(priority),
+        ttr_ms: ttr_s.max(1).saturating_mul(1000).min(TTR_MS_MAX),
         if_exists: IfExists::Reject,
         key: None,
-        attributes: endless(),
+        attributes: ENDLESS.clone(),
         body,
     })
-}
-
-/// As many attempts as consumers make, without a wait.
-fn endless() -> Attributes {
-    let attributes = AttributesBuilder::default().attempts_max(u32::MAX).backoff(&Backoff::NONE).build();
-    attributes.unwrap_or_default()
 }
 
 fn left_of(bound: u32, done: u64) -> u32 {

@@ -34,13 +34,8 @@ pub(super) struct Wires {
 }
 
 impl Wires {
-    pub(super) fn new(
-        stream: Patient,
-        connection: Arc<HttpConnection>,
-        body_bytes_max: usize,
-        deadline: Duration,
-    ) -> Self {
-        let (input, out) = (Input::new(body_bytes_max), Vec::new());
+    pub(super) fn new(stream: Patient, connection: Arc<HttpConnection>, deadline: Duration) -> Self {
+        let (input, out) = (Input::new(), Vec::new());
         Self { stream, connection, input, out, deadline, has_ended: false, has_memory: false, begun: None }
     }
 
