@@ -25,7 +25,7 @@ endif
 test: format lint docs fuzz-builds tests
 	@# They wait more than they work, so two of them run at a time.
 	@($(MAKE) --no-print-directory clients && $(MAKE) --no-print-directory test-packages) & first=$$!; \
-		$(MAKE) --no-print-directory test-beanstalkd test-openapi test-console; second=$$?; \
+		$(MAKE) --no-print-directory test-beanstalkd test-redis test-openapi test-console; second=$$?; \
 		wait $$first && exit $$second
 
 ## format: fail if a file is not formatted
@@ -89,6 +89,12 @@ test-console:
 test-beanstalkd:
 	@$(CARGO) build --quiet --locked
 	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/beanstalkd/test
+
+## test-redis: take over the jobs of BullMQ, Bull and Laravel, which these have put into Redis; skips what is not installed
+.PHONY: test-redis
+test-redis:
+	@$(CARGO) build --quiet --locked
+	@ADJOURN_BIN=$(CURDIR)/$(or $(CARGO_TARGET_DIR),target)/debug/adjourn tests/redis/test
 
 ## images: take the pictures of docs/images anew; target/images gets one of every screen
 .PHONY: images

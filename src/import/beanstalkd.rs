@@ -8,11 +8,13 @@ use std::io;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tokio::time::Instant;
 
 use super::beanstalkd_client::{Beanstalkd, FoundJob, Stats};
-use super::sink::{Counts, number_of, send};
+use super::numbers::number_of;
+use super::progress_bar;
+use super::sink::{Counts, send};
 use crate::connection::{ServerArgs, Session, failure, goodbye, refusal_text, runtime};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -170,7 +172,7 @@ impl Import<'_> {
         let number = number_of(&self.source, &id.to_string());
         let exported =
             exported(topic, job, stats).ok_or_else(|| left_there("its delay is longer than ten years"))?;
-        let sent = send(self.client, number, topic, vec![exported]).map_err(|error| failure(&error))?;
+        let sent = send(self.client, number, topic, vec![exported]);
         let results = sent.done(self.client, &mut self.counts).await.map_err(|error| failure(&error))?;
         match results.first() {
             // It was pushed by an import that was killed: what is left of its delay is less by now.
@@ -190,11 +192,4 @@ fn exported(topic: &TopicName, job: FoundJob, stats: &Stats) -> Option<ExportedJ
         BeanstalkdJob { priority: whole("pri"), delay_s, ttr_s: whole("ttr"), body: job.body.into() };
     let buried = (stats.text("state") == "buried").then(String::new);
     Some(ExportedJob { topic: topic.clone(), job: beanstalkd_job(theirs)?, buried })
-}
-
-fn progress_bar() -> ProgressBar {
-    match ProgressStyle::with_template("{spinner} {pos} jobs, {per_sec}, {elapsed}") {
-        Ok(style) => ProgressBar::new_spinner().with_style(style),
-        Err(_) => ProgressBar::hidden(),
-    }
 }

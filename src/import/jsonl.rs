@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::part::Part;
 use super::progress::Progress;
 use super::sink::{Counts, Sent, send};
 use crate::connection::{ServerArgs, Session, failure, goodbye, refusal_text, runtime};
@@ -17,7 +18,6 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use adjourn_client::Client;
 use adjourn_http::{ExportedJob, exported_job};
-use adjourn_protocol::PushResult;
 use adjourn_types::TopicName;
 
 pub(super) const EXAMPLES: &str = "\
@@ -30,10 +30,6 @@ Example:
   adjourn import jsonl all.jsonl --dry-run
   adjourn import jsonl all.jsonl";
 
-/// Jobs of one topic that are pushed together.
-const JOBS_MAX: usize = 256;
-/// Their bodies have at most this many bytes together, or there is one.
-const BYTES_MAX: usize = 512 << 10;
 /// Pushes that may wait for their answer. The queue remembers more jobs than these have.
 const UNDER_WAY_MAX: usize = 8;
 /// Most wrong or refused lines that are told.
@@ -49,18 +45,6 @@ pub(crate) struct JsonlArgs {
     dry_run: bool,
     #[command(flatten)]
     server: ServerArgs,
-}
-
-/// Lines of one topic that are pushed together.
-struct Part {
-    topic: TopicName,
-    jobs: Vec<ExportedJob>,
-    /// Their lines.
-    texts: Vec<Vec<u8>>,
-    bytes: usize,
-    /// The first line, from 0, and where the line behind the last one begins.
-    first: u64,
-    end: u64,
 }
 
 /// The lines of a file.
@@ -130,7 +114,7 @@ async fn push_all(
         if let Some(mut part) = part {
             let jobs = std::mem::take(&mut part.jobs);
             let sent = send(client, progress.number(part.first), &part.topic, jobs);
-            under_way.push_back((part, sent.map_err(|error| failure(&error))?));
+            under_way.push_back((part, sent));
             continue;
         }
         let Some((part, sent)) = under_way.pop_front() else {
@@ -139,11 +123,9 @@ async fn push_all(
         };
         let results = sent.done(client, counts).await.map_err(|error| failure(&error))?;
         let (pushed, mut kept) = (results.len() as u64, Vec::new());
-        for ((line, text), result) in (part.first..).zip(&part.texts).zip(results) {
-            if let PushResult::Refused(code, _) = result {
-                refused.push((line, refusal_text(code)));
-                kept.extend([text.trim_ascii_end(), b"\n"].concat());
-            }
+        for (line, text, code) in part.refused(&results) {
+            refused.push((line, refusal_text(code)));
+            kept.extend([text.trim_ascii_end(), b"\n"].concat());
         }
         progress.advance(part.first + pushed, part.end, &kept)?;
     }
@@ -197,38 +179,18 @@ impl Lines {
     fn part(&mut self, file: &Path, rest: &mut Option<Part>) -> Result<Option<Part>, Failure> {
         let mut part = rest.take();
         while let Some((line, text)) = self.line(file)? {
-            let exported = exported_job(&text);
-            let job = exported.map_err(|problem| {
-                Failure::new(Exit::Usage, format_args!("line {}: {}", line + 1, problem.detail()))
-            })?;
-            let bytes = job.job.body.len();
-            let (topic, end) = (job.topic.clone(), self.offset);
-            let alone = Part { topic, jobs: vec![job], texts: vec![text], bytes, first: line, end };
+            let next = Part::of(text, line, self.offset)?;
             match &mut part {
-                Some(part) if part.takes(&alone) => {
-                    part.bytes += bytes;
-                    part.end = end;
-                    part.jobs.extend(alone.jobs);
-                    part.texts.extend(alone.texts);
+                Some(part) => {
+                    if let Some(next) = part.add(next) {
+                        *rest = Some(next);
+                        break;
+                    }
                 }
-                Some(_) => {
-                    *rest = Some(alone);
-                    return Ok(part);
-                }
-                None => part = Some(alone),
+                None => part = Some(next),
             }
         }
         Ok(part)
-    }
-}
-
-impl Part {
-    /// Whether the next line can be pushed with these: the numbers of jobs follow each other.
-    fn takes(&self, next: &Self) -> bool {
-        self.topic == next.topic
-            && self.first + self.jobs.len() as u64 == next.first
-            && self.jobs.len() < JOBS_MAX
-            && self.bytes + next.bytes <= BYTES_MAX
     }
 }
 

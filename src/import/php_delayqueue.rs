@@ -16,7 +16,7 @@ use adjourn_types::{NameError, PolicyChange, Setting, TopicName};
 
 pub(super) const EXAMPLES: &str = "\
 The file is what `mysqldump dq dq_topic` or `mysql --batch -e 'SELECT * FROM dq_topic' dq` writes. Topics with another status than 1
-are skipped. Jobs are not imported: let the old queue run empty, or push them again.
+are skipped. Its jobs are in Redis: `adjourn import redis --php-delayqueue` takes them.
 
 Examples:
   mysqldump dq dq_topic > topics.sql
@@ -38,7 +38,7 @@ pub(crate) struct PhpDelayqueueArgs {
 /// The attempts of a job: the first one, and one after each wait. Then it is buried; the old queue drops it.
 const ATTEMPTS: &str = "12";
 /// The waits between the old queue's attempts.
-const BACKOFF: &str = "1m,3m,5m,7m,9m,11m,13m,15m,17m,19m,21m";
+pub(super) const BACKOFF: &str = "1m,3m,5m,7m,9m,11m,13m,15m,17m,19m,21m";
 /// A lease outlives its call by this time, in milliseconds.
 const TTR_BEYOND_MS: u64 = 30_000;
 const TIMEOUT_MS_DEFAULT: u64 = 3000;

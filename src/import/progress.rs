@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use super::numbers::Numbers;
 use crate::exit::{Exit, Failure};
-use adjourn_server::entropy;
 
 /// The ending of its name, behind that of the file.
 const ENDING: &str = ".imported";
@@ -35,8 +35,8 @@ pub(super) struct Progress {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct State {
-    /// The number of the job in the first line is the one behind it: 128 bits in hexadecimal digits.
-    first: String,
+    /// Those of its jobs.
+    numbers: Numbers,
     /// The size of the file, to know it again.
     bytes: u64,
     /// So many lines are imported.
@@ -61,13 +61,10 @@ impl Progress {
         let state = match fs::read_to_string(&path) {
             Ok(text) => serde_json::from_str::<State>(&text).map_err(|error| failed(&error))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let drawn = u128::from_le_bytes(entropy::draw().map_err(|error| failed(&error))?);
-                // Room for the numbers of all lines.
-                let first = drawn & !(u128::from(u64::MAX) >> 16) | 1;
+                let numbers = Numbers::draw().map_err(|error| failed(&error))?;
                 // Lines of an earlier import of this file stay in front.
                 let refused_bytes = fs::metadata(&refused).map_or(0, |metadata| metadata.len());
-                let state =
-                    State { first: format!("{first:032x}"), bytes, lines: 0, offset: 0, refused_bytes };
+                let state = State { numbers, bytes, lines: 0, offset: 0, refused_bytes };
                 // Before the first push: an import that is killed must not be repeated under other numbers.
                 let progress = Self { path, refused, state };
                 progress.write().map_err(|error| progress.unwritten(&error))?;
@@ -75,7 +72,7 @@ impl Progress {
             }
             Err(error) => return Err(failed(&error)),
         };
-        if state.bytes != bytes || u128::from_str_radix(&state.first, 16).is_err() {
+        if state.bytes != bytes {
             return Err(failed(&"it is of another file: delete it to import this one from its beginning"));
         }
         Ok(Self { path, refused, state })
@@ -93,8 +90,7 @@ impl Progress {
 
     /// The number of the job in this line, counted from 0.
     pub(super) fn number(&self, line: u64) -> NonZeroU128 {
-        let first = u128::from_str_radix(&self.state.first, 16).unwrap_or(1);
-        NonZeroU128::new(first.wrapping_add(line.into())).unwrap_or(NonZeroU128::MIN)
+        self.state.numbers.nth(line)
     }
 
     /// Where the lines stand that the queue refused.

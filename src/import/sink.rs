@@ -8,8 +8,8 @@ use std::num::NonZeroU128;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use xxhash_rust::xxh3::xxh3_128;
 
+use super::numbers;
 use adjourn_client::{Client, ClientError, PushTicket};
 use adjourn_http::ExportedJob;
 use adjourn_protocol::{Edit, ErrorCode, JobRef, NewJob, PushResult};
@@ -23,7 +23,11 @@ const AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// Jobs of one topic that were sent, and the answer to come.
 pub(super) struct Sent {
-    ticket: PushTicket,
+    number: NonZeroU128,
+    topic: TopicName,
+    jobs: Vec<NewJob>,
+    /// An error if they do not fit into a request.
+    ticket: Result<PushTicket, ClientError>,
     /// For each job that is to be set aside, its place among them, why, and its attributes.
     aside: Vec<(usize, String, Attributes)>,
 }
@@ -39,19 +43,8 @@ pub(super) struct Counts {
     pub(super) buried: u64,
 }
 
-/// The number of the job with this name in a source.
-pub(super) fn number_of(source: &str, job: &str) -> NonZeroU128 {
-    let named = [source.as_bytes(), b"\0", job.as_bytes()].concat();
-    NonZeroU128::new(xxh3_128(&named)).unwrap_or(NonZeroU128::MIN)
-}
-
 /// Sends jobs of one topic. Their numbers are this one and those that follow.
-pub(super) fn send(
-    client: &Client,
-    number: NonZeroU128,
-    topic: &TopicName,
-    jobs: Vec<ExportedJob>,
-) -> Result<Sent, ClientError> {
+pub(super) fn send(client: &Client, number: NonZeroU128, topic: &TopicName, jobs: Vec<ExportedJob>) -> Sent {
     let mut aside = Vec::new();
     let jobs = jobs.into_iter().enumerate().map(|(nth, exported)| {
         let ExportedJob { job, buried, .. } = exported;
@@ -61,8 +54,9 @@ pub(super) fn send(
         let one_attempt = with_one_attempt(&job.attributes);
         NewJob { due: When::After(ASIDE_MS), attributes: one_attempt, ..job }
     });
-    let jobs = jobs.collect();
-    Ok(Sent { ticket: client.push_under(number, topic, jobs)?, aside })
+    let jobs: Vec<NewJob> = jobs.collect();
+    let ticket = client.push_under(number, topic, jobs.clone());
+    Sent { number, topic: topic.clone(), jobs, ticket, aside }
 }
 
 /// The same attributes, but for the attempts.
@@ -79,7 +73,17 @@ impl Sent {
         client: &Client,
         counts: &mut Counts,
     ) -> Result<Vec<PushResult>, ClientError> {
-        let results = self.ticket.await?;
+        let results = match self.ticket {
+            Ok(ticket) => ticket.await,
+            Err(error) => Err(error),
+        };
+        let results = match results {
+            // It is refused as a whole for the sake of one of them.
+            Err(error) if is_too_large(&error) => {
+                push_each(client, self.number, &self.topic, self.jobs).await?
+            }
+            results => results?,
+        };
         for result in &results {
             match result {
                 PushResult::Kept(_) => counts.kept += 1,
@@ -95,6 +99,33 @@ impl Sent {
         }
         Ok(results)
     }
+}
+
+fn is_too_large(error: &ClientError) -> bool {
+    matches!(error, ClientError::TooLarge { .. }) || error.code() == Some(ErrorCode::TooLarge)
+}
+
+/// Pushes each job alone, under its own number.
+async fn push_each(
+    client: &Client,
+    number: NonZeroU128,
+    topic: &TopicName,
+    jobs: Vec<NewJob>,
+) -> Result<Vec<PushResult>, ClientError> {
+    let mut results = Vec::new();
+    for (nth, job) in (0..).zip(jobs) {
+        let pushed = match client.push_under(numbers::behind(number, nth), topic, vec![job]) {
+            Ok(ticket) => ticket.await,
+            Err(error) => Err(error),
+        };
+        match pushed {
+            Err(error) if is_too_large(&error) => {
+                results.push(PushResult::Refused(ErrorCode::TooLarge, None));
+            }
+            pushed => results.extend(pushed?),
+        }
+    }
+    Ok(results)
 }
 
 async fn set_aside(

@@ -13,7 +13,7 @@ use super::commands::Rig;
 use crate::server_rig::{adjourn, unconfigured};
 
 /// The jobs of a server, without what an import does not keep.
-fn jobs(rig: &Rig) -> Vec<Value> {
+pub(super) fn jobs(rig: &Rig) -> Vec<Value> {
     let listed = rig.ok(&["list", "--json", "--bodies", "--all", "--order", "id"]);
     let jobs = listed.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let kept = |mut job: Value| {
@@ -139,21 +139,31 @@ fn lines_that_the_queue_refuses_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("jobs.jsonl");
     let line = |topic: &str, body: u32| format!("{{\"topic\":\"{topic}\",\"body\":\"{body}\"}}\n");
-    let lines = [line("full", 1), line("full", 2), line("free", 3), line("full", 4)];
+    let large = line("free", 5).replace('5', &"5".repeat(2 << 20));
+    let lines =
+        [line("full", 1), line("full", 2), line("free", 3), large.clone(), line("free", 6), line("full", 4)];
     std::fs::write(&file, lines.concat()).expect("written");
     let path = file.to_str().expect("text");
     let ended = rig.run(&["import", "jsonl", path], b"");
     assert_eq!(
         (ended.code, ended.out.as_str()),
-        (Some(1), "pushed 2 jobs, 0 of them set aside; kept 0 that were there\n")
+        (Some(1), "pushed 3 jobs, 0 of them set aside; kept 0 that were there\n")
     );
-    assert!(ended.errors.contains("refused 2 jobs") && ended.errors.contains("line 4: "), "{}", ended.errors);
+    assert!(
+        ended.errors.contains("refused 3 jobs") && ended.errors.contains("line 4: TOO_LARGE"),
+        "{}",
+        ended.errors
+    );
     let refused = format!("{path}.refused");
-    assert_eq!(std::fs::read_to_string(&refused).expect("lines"), line("full", 2) + &line("full", 4));
-    assert!(rig.ok(&["import", "jsonl", path]).starts_with("all 4 lines are imported already"));
+    assert_eq!(
+        std::fs::read_to_string(&refused).expect("lines"),
+        line("full", 2) + &large + &line("full", 4)
+    );
+    assert!(rig.ok(&["import", "jsonl", path]).starts_with("all 6 lines are imported already"));
     rig.ok(&["topic", "set", "full", "--jobs-max", "none"]);
-    assert!(rig.ok(&["import", "jsonl", &refused]).starts_with("pushed 2 jobs"));
-    assert_eq!(jobs(&rig).len(), 4);
+    let again = rig.run(&["import", "jsonl", &refused], b"");
+    assert!(again.out.starts_with("pushed 2 jobs"), "{}", again.out);
+    assert_eq!(jobs(&rig).len(), 5);
 }
 
 #[test]
@@ -180,25 +190,7 @@ fn an_import_that_is_killed_goes_on_and_pushes_nothing_twice() {
     });
     std::fs::write(&file, lines.collect::<Vec<_>>().concat()).expect("written");
     let arguments = ["import", "jsonl", file.to_str().expect("text")];
-    // Each is killed a little later than the one before; the last one ends by itself.
-    let mut wait = Duration::from_millis(20);
-    loop {
-        let mut child = adjourn(&arguments);
-        let child = child
-            .env("ADJOURN_SERVER", rig.server())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .stdin(Stdio::null());
-        let mut child = child.spawn().expect("the binary");
-        if ends_within(&mut child, wait) {
-            let output = child.wait_with_output().expect("ended");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            break;
-        }
-        child.kill().expect("killed");
-        child.wait().expect("ended");
-        wait += Duration::from_millis(60);
-    }
+    killed_until_done(&rig, &arguments, Duration::from_millis(60));
     let all = jobs(&rig);
     let mut bodies: Vec<usize> = all
         .iter()
@@ -209,6 +201,25 @@ fn an_import_that_is_killed_goes_on_and_pushes_nothing_twice() {
     let buried: Vec<&Value> = all.iter().filter(|job| job["state"] == "buried").collect();
     assert_eq!(buried.len(), 4);
     assert!(buried.iter().all(|job| job["reason"] == "why" && job["attempts_max"] != 1), "{buried:?}");
+}
+
+/// Runs a command again and again, and kills each a little later than the one before, until one ends by itself. Returns how many were killed.
+pub(super) fn killed_until_done(rig: &Rig, arguments: &[&str], step: Duration) -> usize {
+    let (mut wait, mut kills) = (Duration::from_millis(20), 0);
+    loop {
+        let mut command = adjourn(arguments);
+        command.env("ADJOURN_SERVER", rig.server()).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary");
+        if ends_within(&mut child, wait) {
+            let output = child.wait_with_output().expect("ended");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            return kills;
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        kills += 1;
+        wait += step;
+    }
 }
 
 /// Whether a process ends by itself within this time.
@@ -224,7 +235,7 @@ fn ends_within(child: &mut Child, time: Duration) -> bool {
 }
 
 /// The page that says how to move here.
-const GUIDE: &str = include_str!("../../docs/migrate.md");
+pub(super) const GUIDE: &str = include_str!("../../docs/migrate.md");
 
 #[test]
 fn the_guide_is_typed_as_it_stands() {
@@ -382,26 +393,8 @@ fn an_import_of_beanstalkd_that_is_killed_takes_nothing_twice() {
         .map(|nth| format!("put {nth} {} 60 3\r\n{nth:03}\r\n", if nth % 3 == 0 { 3600 } else { 0 }))
         .collect();
     beanstalkd.say(&puts.concat());
-    let mut wait = Duration::from_millis(20);
-    let mut kills = 0;
-    loop {
-        let mut child = adjourn(&["import", "beanstalkd", &beanstalkd.address]);
-        let child = child
-            .env("ADJOURN_SERVER", rig.server())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .stdin(Stdio::null());
-        let mut child = child.spawn().expect("the binary");
-        if ends_within(&mut child, wait) {
-            let output = child.wait_with_output().expect("ended");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            break;
-        }
-        child.kill().expect("killed");
-        child.wait().expect("ended");
-        kills += 1;
-        wait += Duration::from_millis(50);
-    }
+    let kills =
+        killed_until_done(&rig, &["import", "beanstalkd", &beanstalkd.address], Duration::from_millis(50));
     assert!(kills > 0, "one was killed");
     let mut bodies: Vec<String> =
         jobs(&rig).iter().map(|job| job["body"].as_str().expect("text").to_owned()).collect();

@@ -5,6 +5,7 @@ pub(crate) mod cert;
 pub(crate) mod commands;
 mod groups;
 mod import;
+mod import_redis;
 mod mistakes;
 mod recover;
 mod schedules;

@@ -43,7 +43,7 @@ pub use self::connection::{HttpConnection, connection};
 use self::declared::Declared;
 use self::dialects::beanstalkd::Beanstalkd;
 pub use self::dialects::beanstalkd::{Put as BeanstalkdJob, new_job as beanstalkd_job};
-pub use self::dialects::escaped_topic;
+pub use self::dialects::{escaped_topic, job_with_id};
 use self::dialects::{ouqiang, php_delayqueue, youzan};
 pub use self::document::openapi;
 pub use self::input::{Number, Pairs, Part, Parts2, SMALL_BYTES_MAX, media_type, read};

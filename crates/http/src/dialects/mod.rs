@@ -16,6 +16,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use axum::extract::Request;
+use bytes::Bytes;
 
 use self::fields::Fields;
 #[cfg(test)]
@@ -27,7 +28,7 @@ use super::problem::Problem;
 use adjourn_protocol::{
     Changed, Delivered, ErrorCode, JobRef, JobReport, NewJob, Push, PushResult, Request as Asked, Reserve,
 };
-use adjourn_types::limits::{DELAY_MS_MAX, PRIORITY_UNSAID, RESERVE_TOPICS_MAX, TOPIC_BYTES_MAX};
+use adjourn_types::limits::{DELAY_MS_MAX, RESERVE_TOPICS_MAX, TOPIC_BYTES_MAX};
 use adjourn_types::{AttributesBuilder, Backoff, IfExists, JobId, JobState, Key, NameError, TopicName, When};
 
 /// A job is buried after this many attempts: the older queues would try for ever.
@@ -143,25 +144,40 @@ fn id_of(job: &Delivered) -> String {
     id.map_or_else(|| format!("@{}", job.lease.job.0), str::to_owned)
 }
 
+/// The job here for one of a queue whose ids are unique over all topics, due at once, and its topic.
+///
+/// # Errors
+///
+/// Says what this queue cannot hold.
+pub fn job_with_id(
+    topic: &str,
+    id: &str,
+    ttr_s: u64,
+    body: impl Into<Bytes>,
+) -> Result<(TopicName, NewJob), String> {
+    let impossible = |failure: Failure| failure.to_string();
+    let (topic, key) = (topic_of(topic).map_err(impossible)?, key_of(id).map_err(impossible)?);
+    // As in the older queues, a job comes back when its time to run is over.
+    let attributes = AttributesBuilder::default().attempts_max(ATTEMPTS_MAX).backoff(&Backoff::NONE).build();
+    let attributes = attributes.map_err(|error| error.to_string())?;
+    let job = NewJob {
+        ttr_ms: u32::try_from(ttr_s.saturating_mul(1000)).unwrap_or(u32::MAX),
+        if_exists: IfExists::ReplaceReserved,
+        key: Some(key),
+        attributes,
+        ..NewJob::new(body)
+    };
+    Ok((topic, job))
+}
+
 async fn push(caller: &Caller, job: &OldJob) -> Result<(), Failure> {
-    let (topic, key) = (topic_of(&job.topic)?, key_of(&job.id)?);
     let delay_ms = job.delay_s.saturating_mul(1000);
     if delay_ms > DELAY_MS_MAX {
         return Err(Failure::Impossible("a delay has at most 315360000 seconds".to_owned()));
     }
-    // As in the older queues, a job comes back when its time to run is over.
-    let attributes = AttributesBuilder::default().attempts_max(ATTEMPTS_MAX).backoff(&Backoff::NONE).build();
-    let attributes = attributes.map_err(|error| Failure::Impossible(error.to_string()))?;
-    let ttr_ms = u32::try_from(job.ttr_s.saturating_mul(1000)).unwrap_or(u32::MAX);
-    let new = NewJob {
-        due: When::After(delay_ms),
-        priority: PRIORITY_UNSAID,
-        ttr_ms,
-        if_exists: IfExists::ReplaceReserved,
-        key: Some(key),
-        attributes,
-        body: job.body.clone().into(),
-    };
+    let (topic, new) =
+        job_with_id(&job.topic, &job.id, job.ttr_s, job.body.clone()).map_err(Failure::Impossible)?;
+    let new = NewJob { due: When::After(delay_ms), ..new };
     let pushed = push_one(caller, topic, new).await?;
     // If a newer job was pushed meanwhile, its push removes this one.
     while let Some(older) = find_by_id(caller, &job.id).await?.filter(|found| found.id < pushed) {
