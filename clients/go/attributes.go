@@ -26,6 +26,8 @@ type Attributes struct {
 	Retention time.Duration
 	// PostponeMax bounds how long a job can be postponed.
 	PostponeMax time.Duration
+	// Buried is why a push buries the job at once; nil if it does not. The text may be empty. A job that is shown does not have it.
+	Buried *string
 	// CreatedAt is the producer's own time.
 	CreatedAt time.Time
 	// Group is the group in its topic that the job belongs to, such as a tenant: 1 to [limits.GroupBytesMax] bytes of UTF-8
@@ -156,6 +158,7 @@ func (a *Attributes) toWire() (w wire.Attributes, err error) {
 	}
 	w.DedupeRetentionMs = optionalMs(a.Retention)
 	w.PostponeMaxMs = optionalMs(a.PostponeMax)
+	w.Buried = a.Buried
 	if !a.CreatedAt.IsZero() {
 		at, err := wallMs(a.CreatedAt, "CreatedAt")
 		if err != nil {
@@ -201,6 +204,7 @@ func attributesOf(w *wire.Attributes) Attributes {
 	if w.PostponeMaxMs != nil {
 		a.PostponeMax = millis(*w.PostponeMaxMs)
 	}
+	a.Buried = w.Buried
 	if w.CreatedAtMs != nil {
 		a.CreatedAt = wallTime(*w.CreatedAtMs)
 	}

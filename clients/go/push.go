@@ -125,6 +125,9 @@ func Group(name string) PushOption {
 // PostponeMax bounds how long pushes with [Postpone] can put the job off.
 func PostponeMax(d time.Duration) PushOption { return func(j *NewJob) { j.PostponeMax = d } }
 
+// BuriedFor buries the job at once, for this reason, which may be empty: for a job that comes from elsewhere and was set aside there.
+func BuriedFor(reason string) PushOption { return func(j *NewJob) { j.Buried = &reason } }
+
 // WithHeader adds a header.
 func WithHeader(name, value string) PushOption { return func(j *NewJob) { j.SetHeader(name, value) } }
 

@@ -78,6 +78,7 @@ var schemaAttributes = []named{
 	{"created_at_ms", 7, ""},
 	{"schedule_reference", 8, ""},
 	{"postpone_max_ms", 9, ""},
+	{"buried", 32_779, ""},
 }
 
 var schemaConditions = []named{

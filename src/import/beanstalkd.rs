@@ -21,7 +21,7 @@ use crate::output::print;
 use adjourn_client::Client;
 use adjourn_http::{BeanstalkdJob, ExportedJob, beanstalkd_job, escaped_topic};
 use adjourn_protocol::{ErrorCode, PushResult};
-use adjourn_types::TopicName;
+use adjourn_types::{AttributesBuilder, TopicName};
 
 pub(super) const EXAMPLES: &str = "\
 Takes the jobs of each tube, buried ones first, then delayed ones, then those that are ready, in beanstalkd's order, and deletes them there once the
@@ -63,6 +63,8 @@ struct Import<'a> {
     /// The server that jobs come from: another one after each of its starts.
     source: String,
     counts: Counts,
+    /// Tubes with jobs whose delay is longer than the queue takes.
+    too_far: Vec<String>,
     progress: ProgressBar,
 }
 
@@ -90,7 +92,14 @@ pub(super) fn run(args: &BeanstalkdArgs) -> Result<(), Failure> {
         let client = args.server.connect(Session::EndsWithIt).await?;
         let progress = progress_bar();
         let source = source.unwrap_or_default();
-        let mut import = Import { client: &client, from, source, counts: Counts::default(), progress };
+        let mut import = Import {
+            client: &client,
+            from,
+            source,
+            counts: Counts::default(),
+            too_far: Vec::new(),
+            progress,
+        };
         let mut outcome = Ok(0);
         for tube in &tubes {
             let Ok(reserved) = outcome else { break };
@@ -100,13 +109,18 @@ pub(super) fn run(args: &BeanstalkdArgs) -> Result<(), Failure> {
         import.progress.finish_and_clear();
         let Counts { pushed, buried, .. } = import.counts;
         print(|out| writeln!(out, "took over {pushed} jobs, {buried} of them buried"))?;
-        match outcome? {
-            0 => Ok(()),
-            reserved => {
-                let message = format!("{reserved} jobs are reserved by workers and stay: let the workers finish, and run this again");
-                Err(Failure::new(Exit::Nothing, message))
-            }
+        let mut stays = Vec::new();
+        let reserved = outcome?;
+        if reserved > 0 {
+            stays.push(format!(
+                "{reserved} jobs are reserved by workers and stay: let the workers finish, and run this again"
+            ));
         }
+        if !import.too_far.is_empty() {
+            let tubes = import.too_far.join(", ");
+            stays.push(format!("{tubes}: jobs whose delay is longer than ten years stay"));
+        }
+        if stays.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Nothing, stays.join("\n"))) }
     })
 }
 
@@ -150,7 +164,12 @@ impl Import<'_> {
                 if stats.text("state") != state {
                     continue;
                 }
-                self.take(&topic, job, &stats).await?;
+                let Some(exported) = exported(&topic, job, &stats) else {
+                    // The first one is the one with the shortest delay.
+                    self.too_far.push(tube.to_owned());
+                    break;
+                };
+                self.take(id, exported).await?;
                 self.from.ask(&format!("delete {id}")).map_err(lost)?;
                 self.progress.inc(1);
             }
@@ -161,23 +180,19 @@ impl Import<'_> {
     }
 
     /// Pushes a job.
-    async fn take(&mut self, topic: &TopicName, job: FoundJob, stats: &Stats) -> Result<(), Failure> {
-        let id = job.id;
-        let left_there = |why: &str| {
-            Failure::new(
-                Exit::Refused,
-                format_args!("job {id} of tube {topic}: {why}; it stays in beanstalkd"),
-            )
-        };
+    async fn take(&mut self, id: u64, exported: ExportedJob) -> Result<(), Failure> {
         let number = number_of(&self.source, &id.to_string());
-        let exported =
-            exported(topic, job, stats).ok_or_else(|| left_there("its delay is longer than ten years"))?;
-        let sent = send(self.client, number, topic, vec![exported]);
+        let topic = exported.topic.clone();
+        let sent = send(self.client, number, &topic, vec![exported]);
         let results = sent.done(self.client, &mut self.counts).await.map_err(|error| failure(&error))?;
         match results.first() {
             // It was pushed by an import that was killed: what is left of its delay is less by now.
             Some(PushResult::Refused(ErrorCode::SequenceReused, _)) => Ok(()),
-            Some(PushResult::Refused(code, _)) => Err(left_there(&refusal_text(*code))),
+            Some(PushResult::Refused(code, _)) => {
+                let why = refusal_text(*code);
+                let message = format!("job {id} of tube {topic}: {why}; it stays in beanstalkd");
+                Err(Failure::new(Exit::Refused, message))
+            }
             _ => Ok(()),
         }
     }
@@ -190,6 +205,9 @@ fn exported(topic: &TopicName, job: FoundJob, stats: &Stats) -> Option<ExportedJ
     let delay_s = if stats.text("state") == "delayed" { whole("time-left").saturating_add(1) } else { 0 };
     let theirs =
         BeanstalkdJob { priority: whole("pri"), delay_s, ttr_s: whole("ttr"), body: job.body.into() };
-    let buried = (stats.text("state") == "buried").then(String::new);
-    Some(ExportedJob { topic: topic.clone(), job: beanstalkd_job(theirs)?, buried })
+    let mut job = beanstalkd_job(theirs)?;
+    if stats.text("state") == "buried" {
+        job.attributes = AttributesBuilder::from(&job.attributes).buried("").build().ok()?;
+    }
+    Some(ExportedJob { topic: topic.clone(), job })
 }

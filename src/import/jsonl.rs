@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::part::Part;
 use super::progress::Progress;
-use super::sink::{Counts, Sent, send};
+use super::sink::{Counts, Sent, is_buried, send};
 use crate::connection::{ServerArgs, Session, failure, goodbye, refusal_text, runtime};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -21,7 +21,7 @@ use adjourn_http::{ExportedJob, exported_job};
 use adjourn_types::TopicName;
 
 pub(super) const EXAMPLES: &str = "\
-Each line is a job as `adjourn export` writes it: what a push takes, with its topic, and `buried` with a reason if the job is set aside. The whole
+Each line is a job as `adjourn export` writes it: what a push takes, with its topic, and `buried` with a reason if the job is buried. The whole
 file is checked before the first job is pushed. How far the import has come stands in FILE.imported: run the command again to go on after a stop,
 and no job is pushed twice if that is within a day. Lines that the queue refuses are copied to FILE.refused. A job whose key its topic has is not pushed:
 the one that is there stays.
@@ -61,8 +61,8 @@ pub(super) fn run(args: &JsonlArgs) -> Result<(), Failure> {
     let counts = check(&args.file)?;
     if args.dry_run {
         return print(|out| {
-            counts.iter().try_for_each(|(topic, [waiting, buried])| {
-                writeln!(out, "{topic}: {waiting} jobs to push, {buried} to set aside")
+            counts.iter().try_for_each(|(topic, [all, buried])| {
+                writeln!(out, "{topic}: {all} jobs to push, {buried} of them to bury")
             })
         });
     }
@@ -85,7 +85,7 @@ pub(super) fn run(args: &JsonlArgs) -> Result<(), Failure> {
         goodbye(&client).await;
         let Counts { pushed: new, kept, buried } = counts;
         print(|out| {
-            writeln!(out, "pushed {new} jobs, {buried} of them set aside; kept {kept} that were there")
+            writeln!(out, "pushed {new} jobs, {buried} of them buried; kept {kept} that were there")
         })?;
         pushed?;
         if refused.is_empty() {
@@ -131,15 +131,16 @@ async fn push_all(
     }
 }
 
-/// Checks all lines. Returns how many jobs of each topic are to be pushed, and how many set aside.
+/// Checks all lines. Returns how many jobs of each topic are to be pushed, and how many of them buried.
 fn check(file: &Path) -> Result<BTreeMap<TopicName, [u64; 2]>, Failure> {
     let (mut lines, mut counts, mut wrong) = (Lines::open(file)?, BTreeMap::new(), Vec::new());
     while let Some((line, text)) = lines.line(file)? {
         match exported_job(&text) {
-            Ok(ExportedJob { topic, buried, .. }) => {
+            Ok(ExportedJob { topic, job }) => {
                 let of_topic: &mut [u64; 2] = counts.entry(topic).or_default();
-                let [waiting, aside] = of_topic;
-                *(if buried.is_some() { aside } else { waiting }) += 1;
+                let [all, buried] = of_topic;
+                *all += 1;
+                *buried += u64::from(is_buried(&job));
             }
             Err(problem) => wrong.push(format!("\nline {}: {}", line + 1, problem.detail())),
         }

@@ -1,25 +1,14 @@
 //! Jobs that are taken over, each once.
 //!
-//! A job is pushed under a number that the same job has in every attempt, so a repeat after a crash adds nothing. A job that is set
-//! aside cannot be pushed as such: it is pushed far ahead of its time and with one attempt, reserved, buried, and only then gets its
-//! own attempts. If that breaks off, it waits or is buried, and is never delivered; the repeat goes on from there.
+//! A job is pushed under a number that the same job has in every attempt, so a repeat after a crash adds nothing.
 
 use std::num::NonZeroU128;
-use std::time::Duration;
-
-use tokio::time::sleep;
 
 use super::numbers;
 use adjourn_client::{Client, ClientError, PushTicket};
 use adjourn_http::ExportedJob;
-use adjourn_protocol::{Edit, ErrorCode, JobRef, NewJob, PushResult};
-use adjourn_types::{AttributeSet, Attributes, AttributesBuilder, IfExists, JobId, TopicName, When};
-
-/// A job that is to be set aside is due after this time, in milliseconds, if it is not: nobody gets it before.
-const ASIDE_MS: u64 = 7 * 86_400_000;
-/// Somebody may hold a job that is to be set aside for so long: an import that was killed.
-const HELD_MAX: Duration = Duration::from_secs(30);
-const AGAIN_AFTER: Duration = Duration::from_millis(250);
+use adjourn_protocol::{ErrorCode, NewJob, PushResult};
+use adjourn_types::{Attributes, IfExists, TopicName};
 
 /// Jobs of one topic that were sent, and the answer to come.
 pub(super) struct Sent {
@@ -28,8 +17,6 @@ pub(super) struct Sent {
     jobs: Vec<NewJob>,
     /// An error if they do not fit into a request.
     ticket: Result<PushTicket, ClientError>,
-    /// For each job that is to be set aside, its place among them, why, and its attributes.
-    aside: Vec<(usize, String, Attributes)>,
 }
 
 /// What became of jobs.
@@ -39,40 +26,33 @@ pub(super) struct Counts {
     pub(super) pushed: u64,
     /// The topic has a job with their key, which stays.
     pub(super) kept: u64,
-    /// Of those that were pushed, they are set aside.
+    /// Of those that were pushed, they are buried.
     pub(super) buried: u64,
 }
 
 /// Sends jobs of one topic. Their numbers are this one and those that follow.
 pub(super) fn send(client: &Client, number: NonZeroU128, topic: &TopicName, jobs: Vec<ExportedJob>) -> Sent {
-    let mut aside = Vec::new();
-    let jobs = jobs.into_iter().enumerate().map(|(nth, exported)| {
-        let ExportedJob { job, buried, .. } = exported;
-        let job = if job.key.is_some() { NewJob { if_exists: IfExists::Keep, ..job } } else { job };
-        let Some(reason) = buried else { return job };
-        aside.push((nth, reason, job.attributes.clone()));
-        let one_attempt = with_one_attempt(&job.attributes);
-        NewJob { due: When::After(ASIDE_MS), attributes: one_attempt, ..job }
+    let jobs = jobs.into_iter().map(|ExportedJob { job, .. }| {
+        if job.key.is_some() { NewJob { if_exists: IfExists::Keep, ..job } } else { job }
     });
     let jobs: Vec<NewJob> = jobs.collect();
     let ticket = client.push_under(number, topic, jobs.clone());
-    Sent { number, topic: topic.clone(), jobs, ticket, aside }
+    Sent { number, topic: topic.clone(), jobs, ticket }
 }
 
-/// The same attributes, but for the attempts.
-fn with_one_attempt(attributes: &Attributes) -> Attributes {
-    let one = AttributesBuilder::default().attempts_max(1).build();
-    let edited = one.and_then(|one| attributes.edited(AttributeSet::ATTEMPTS_MAX, &one));
-    edited.unwrap_or_else(|_| attributes.clone())
+/// Whether a push of this job buries it.
+pub(super) fn is_buried(job: &NewJob) -> bool {
+    Attributes::buried_of(job.attributes.as_bytes()).is_some()
 }
 
 impl Sent {
-    /// Waits for the answer, and sets aside what is to be. Returns the result of each job.
+    /// Waits for the answer. Returns the result of each job.
     pub(super) async fn done(
         self,
         client: &Client,
         counts: &mut Counts,
     ) -> Result<Vec<PushResult>, ClientError> {
+        let buried: Vec<bool> = self.jobs.iter().map(is_buried).collect();
         let results = match self.ticket {
             Ok(ticket) => ticket.await,
             Err(error) => Err(error),
@@ -84,17 +64,14 @@ impl Sent {
             }
             results => results?,
         };
-        for result in &results {
+        for (result, is_buried) in results.iter().zip(buried) {
             match result {
                 PushResult::Kept(_) => counts.kept += 1,
                 PushResult::Refused(..) => {}
-                _ => counts.pushed += 1,
-            }
-        }
-        for (nth, reason, attributes) in self.aside {
-            if let Some(PushResult::Pushed(id)) = results.get(nth) {
-                set_aside(client, *id, &reason, attributes).await?;
-                counts.buried += 1;
+                _ => {
+                    counts.pushed += 1;
+                    counts.buried += u64::from(is_buried);
+                }
             }
         }
         Ok(results)
@@ -126,33 +103,4 @@ async fn push_each(
         }
     }
     Ok(results)
-}
-
-async fn set_aside(
-    client: &Client,
-    id: JobId,
-    reason: &str,
-    attributes: Attributes,
-) -> Result<(), ClientError> {
-    let mut waited = Duration::ZERO;
-    loop {
-        match client.reserve_job(JobRef::Id(id)).await {
-            // An import that was killed holds it, until the grace of its session is over.
-            Err(error) if error.code() == Some(ErrorCode::Reserved) && waited < HELD_MAX => {
-                sleep(AGAIN_AFTER).await;
-                waited += AGAIN_AFTER;
-            }
-            // A repeat after it was finished or deleted by somebody.
-            Err(error) if error.code() == Some(ErrorCode::NotFound) => return Ok(()),
-            held => {
-                let settled = client.bury_because(vec![held?.lease], reason).await?;
-                // With a short time to run the lease may have ended before.
-                if settled.first().is_some_and(Result::is_ok) {
-                    break;
-                }
-            }
-        }
-    }
-    let edit = Edit { replaced: AttributeSet::ATTEMPTS_MAX, attributes, ..Edit::new(JobRef::Id(id)) };
-    client.edit(edit).await.map(drop)
 }

@@ -315,6 +315,9 @@ fn attributes(named: &BTreeMap<String, String>) -> Vec<u8> {
     if let Some(group) = named.get("group") {
         builder = builder.group(group);
     }
+    if let Some(reason) = named.get("buried") {
+        builder = builder.buried(reason);
+    }
     if let Some(max_ms) = named.get("cap") {
         builder = builder.postpone_max(max_ms.parse().expect("milliseconds"));
     }

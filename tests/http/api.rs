@@ -108,6 +108,31 @@ fn a_request_has_a_limited_number_of_jobs() {
 }
 
 #[test]
+fn lines_of_an_export_are_taken_back_buried_ones_included() {
+    let site = Site::new();
+    let mut web = site.web();
+    let lines = [
+        json!({"topic": "t", "key": "a", "due": "2030-01-01T00:00:00.000Z", "body": "a", "buried": "no such address"}),
+        json!({"topic": "t", "key": "b", "body_base64": "AP8=", "buried": ""}),
+        json!({"topic": "t", "key": "c"}),
+    ];
+    let text = lines.map(|line| line.to_string()).join("\n");
+    let pushed =
+        web.ask_with("POST", "/v1/topics/t/jobs", "Content-Type: application/x-ndjson\r\n", text.as_bytes());
+    assert_eq!(pushed.json()["results"].as_array().map(Vec::len), Some(3), "{}", pushed.json());
+    assert_eq!(web.get("/v1/jobs/count?topic=t&state=buried").json(), json!({"count": 2}));
+    let first = web.get("/v1/topics/t/keys/a").json();
+    assert_eq!(
+        (&first["state"], &first["reason"], &first["due"], &first["attempts"]),
+        (&json!("buried"), &json!("no such address"), &json!("2030-01-01T00:00:00.000Z"), &json!(0))
+    );
+    assert_eq!(web.ask("POST", "/v1/topics/t/keys/a/kick", None).status, 200);
+    assert_eq!(web.get("/v1/topics/t/keys/a").json()["state"], "ready");
+    let edited = web.ask("PATCH", "/v1/topics/t/keys/b", Some(&json!({"buried": "x"})));
+    assert_eq!(edited.refusal(), (400, "MALFORMED".to_owned()));
+}
+
+#[test]
 fn more_jobs_than_a_frame_takes_are_pushed_all_the_same() {
     let site = Site::new();
     let mut web = site.web();

@@ -261,6 +261,8 @@ def attributes_json(one: Attributes) -> Json:
         found["schedule_reference"] = b64(one.schedule_reference)
     if one.postpone_max_ms is not None:
         found["postpone_max_ms"] = str(one.postpone_max_ms)
+    if one.buried is not None:
+        found["buried"] = one.buried
     if one.others:
         found["unknown"] = [{"tag": tag, "value": b64(value)} for tag, value in one.others]
     return found
@@ -286,6 +288,8 @@ def attributes_of(found: Json) -> Attributes:
         values["schedule_reference"] = raw(found["schedule_reference"])
     if "postpone_max_ms" in found:
         values["postpone_max_ms"] = int(found["postpone_max_ms"])
+    if "buried" in found:
+        values["buried"] = found["buried"]
     if "unknown" in found:
         values["others"] = tuple((one["tag"], raw(one["value"])) for one in found["unknown"])
     return Attributes(**values)

@@ -75,6 +75,7 @@ ATTRIBUTES = [
     "created_at_ms",
     "schedule_reference",
     "postpone_max_ms",
+    "buried",
 ]
 """What a job can carry."""
 

@@ -39,6 +39,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "created_at_ms": {"created_at": NOW},
     "schedule_reference": {"schedule_reference": b"daily"},
     "postpone_max_ms": {"postpone_max": 5},
+    "buried": {"buried": "no such address"},
 }
 """The options of a push that give a job each attribute."""
 EDITED = ("headers", "expires", "attempts_max", "backoff", "group", "dedupe_retention_ms")

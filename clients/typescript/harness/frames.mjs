@@ -22,6 +22,7 @@ export const ATTRIBUTES = elements([
   ['created_at_ms', 'createdAtMs', WIDE],
   ['schedule_reference', 'scheduleReference', BYTES],
   ['postpone_max_ms', 'postponeMaxMs', WIDE],
+  ['buried', 'buried', TEXT],
   ['unknown', 'unknown', list(object([['tag', 'tag', NUMBER], ['value', 'value', BYTES]]))],
 ]);
 

@@ -47,6 +47,8 @@ export interface JobOptions {
   rememberMs?: number;
   /** With `ifExists: 'postpone'`: due at the latest so long after the first push. */
   postponeMaxMs?: number;
+  /** It is buried from the start, for this reason, which may be empty: for a job that comes from elsewhere and was set aside there. */
+  buried?: string;
   createdAt?: Instant;
   /** Attributes as they stand on the wire. The other options win. */
   attributes?: Attributes;
@@ -67,6 +69,7 @@ const SETS_ATTRIBUTES = [
   'group',
   'rememberMs',
   'postponeMaxMs',
+  'buried',
   'createdAt',
 ] as const satisfies readonly (keyof NewJob)[];
 
@@ -85,6 +88,7 @@ const JOB_OPTIONS: Names<JobOptions> = {
   group: true,
   rememberMs: true,
   postponeMaxMs: true,
+  buried: true,
   createdAt: true,
   attributes: true,
 };
@@ -155,6 +159,7 @@ function attributesOf(job: NewJob, contentType: string | null, defaultHeaders: N
     ...(job.group !== undefined && { group: checkGroup(job.group) }),
     ...(job.rememberMs !== undefined && { dedupeRetentionMs: BigInt(durationMs('rememberMs', job.rememberMs)) }),
     ...(job.postponeMaxMs !== undefined && { postponeMaxMs: BigInt(durationMs('postponeMaxMs', job.postponeMaxMs)) }),
+    ...(job.buried !== undefined && { buried: job.buried }),
     ...(job.createdAt !== undefined && { createdAtMs: instantMs('createdAt', job.createdAt) }),
   });
 }

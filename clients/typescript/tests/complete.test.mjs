@@ -105,6 +105,7 @@ const ATTRIBUTE_OPTIONS = {
   dedupeRetentionMs: { rememberMs: 5 },
   createdAtMs: { createdAt: new Date(5) },
   postponeMaxMs: { postponeMaxMs: 5 },
+  buried: { buried: 'no such address' },
 };
 const ATTRIBUTE_VALUES = { u32: 5, u64: 5n, text: 'text', bytes: Uint8Array.of(1) };
 

@@ -12,7 +12,7 @@ use adjourn_protocol::{JobReport, NewJob};
 use adjourn_types::limits::PRIORITY_UNSAID;
 use adjourn_types::{Attributes, JobState, Key, TopicName, When};
 
-/// A job as a push takes it, with its topic and, if it is set aside, why. Ids, attempts and history stay behind.
+/// A job as a push takes it, with its topic and, if it is buried, why. Ids, attempts and history stay behind.
 #[derive(Serialize)]
 pub struct ExportedJson<'a> {
     topic: &'a str,
@@ -96,7 +96,7 @@ impl<'a> ExportedJson<'a> {
             headers: headers(attributes),
             body: text,
             body_base64: text.is_none().then(|| STANDARD.encode(body)),
-            buried: None,
+            buried: Attributes::buried_of(attributes.as_bytes()),
         }
     }
 }

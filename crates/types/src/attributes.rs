@@ -17,6 +17,7 @@
 //! | 8 | schedule reference | opaque |
 //! | 9 | postpone max | milliseconds `u64` |
 //! | 10 | schedule rules | as in the protocol; only in the record of a schedule |
+//! | 11 (critical) | buried | UTF-8, up to 1,024 bytes: why; only in a push |
 
 mod builder;
 mod edit;
@@ -28,6 +29,7 @@ use bytes::{BufMut as _, Bytes};
 
 use super::limits::{
     ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, DEDUPE_RETENTION_MS_MAX, DELAY_MS_MAX, HEADERS_BYTES_MAX,
+    REASON_BYTES_MAX,
 };
 use super::names::GroupName;
 use super::time::{Millis, When};
@@ -60,6 +62,8 @@ pub mod tag {
     pub const POSTPONE_MAX: u16 = 9;
     /// When a schedule fires. Only the record of a schedule has it: its jobs do not.
     pub const SCHEDULE_RULES: u16 = 10;
+    /// A push that buries its job at once, and why. The job does not have it.
+    pub const BURIED: u16 = 0x0b | CRITICAL;
 }
 
 /// The first kind of an expiry that this version does not know.
@@ -190,11 +194,10 @@ impl Attributes {
     /// This list without the elements of a tag.
     #[must_use]
     pub fn without(&self, tag: u16) -> Self {
-        let mut bytes = Vec::new();
-        self.iter()
-            .filter(|(found, _)| *found != tag)
-            .for_each(|(found, value)| put(&mut bytes, found, value));
-        Self(bytes.into())
+        match without(&self.0, |(found, _)| found == tag) {
+            Cow::Borrowed(_) => self.clone(),
+            Cow::Owned(kept) => Self(kept.into()),
+        }
     }
 
     /// The headers as (name, value), in the order in which they were written.
@@ -257,15 +260,12 @@ impl Attributes {
             let name = split_header(value).filter(|_| found == tag::HEADER).map(|(name, _)| name);
             name.is_some_and(|name| TRACE_HEADERS.iter().any(|of| name.eq_ignore_ascii_case(of)))
         };
-        let elements = || Elements(checked).filter_map(Result::ok);
-        if !elements().any(is_of_trace) {
-            return checked.into();
-        }
-        let mut kept = Vec::with_capacity(checked.len());
-        elements()
-            .filter(|element| !is_of_trace(*element))
-            .for_each(|(found, value)| put(&mut kept, found, value));
-        kept.into()
+        without(checked, is_of_trace)
+    }
+
+    /// The list of a job that was pushed with these attributes. The bytes were validated before.
+    pub fn without_buried(checked: &[u8]) -> Cow<'_, [u8]> {
+        without(checked, |(found, _)| found == tag::BURIED)
     }
 
     /// The longest time from first push to due time of a postponed job, in milliseconds. The bytes were validated before.
@@ -289,6 +289,14 @@ impl Attributes {
         let (_, value) =
             elements.find(|(found, value)| *found == tag::GROUP && GroupName::is_valid(value))?;
         std::str::from_utf8(value).ok()
+    }
+
+    /// Why a push with these attributes buries its job at once; `None` if it does not. The text may be empty. The bytes were
+    /// validated before.
+    pub fn buried_of(checked: &[u8]) -> Option<&str> {
+        let mut elements = Elements(checked).filter_map(Result::ok);
+        let (_, reason) = elements.find(|(found, _)| *found == tag::BURIED)?;
+        std::str::from_utf8(reason).ok()
     }
 
     /// Checks limits that apply to new jobs only: jobs from earlier versions may exceed them.
@@ -332,6 +340,7 @@ impl Attributes {
                 tag::GROUP => GroupName::is_valid(value),
                 tag::DEDUPE_RETENTION | tag::CREATED_AT => value.len() == 8,
                 tag::SCHEDULE => true,
+                tag::BURIED => value.len() <= REASON_BYTES_MAX && std::str::from_utf8(value).is_ok(),
                 _ if found & tag::CRITICAL != 0 => return Err(AttributeError::Unsupported(found)),
                 _ => true,
             };
@@ -371,6 +380,17 @@ impl<'a> Iterator for Elements<'a> {
         self.0 = rest;
         Some(Ok((tag, value)))
     }
+}
+
+/// A list without some of its elements.
+fn without(checked: &[u8], goes: impl Fn((u16, &[u8])) -> bool) -> Cow<'_, [u8]> {
+    let elements = || Elements(checked).filter_map(Result::ok);
+    if !elements().any(&goes) {
+        return checked.into();
+    }
+    let mut kept = Vec::with_capacity(checked.len());
+    elements().filter(|element| !goes(*element)).for_each(|(found, value)| put(&mut kept, found, value));
+    kept.into()
 }
 
 /// Encodes an element. Its value has at most 65,535 bytes.
@@ -486,6 +506,11 @@ mod tests {
         assert_eq!(longest.headers().collect::<Vec<_>>(), [("n".repeat(255).as_str(), "v")]);
         let longer = AttributesBuilder::default().header(&"n".repeat(256), "v").build();
         assert_eq!(longer, Err(AttributeError::HeaderName(256)));
+        let reason = |bytes: usize| AttributesBuilder::default().buried(&"r".repeat(bytes)).build();
+        assert_eq!(reason(1025), Err(AttributeError::Malformed(tag::BURIED)));
+        let buried = reason(1024).expect("it fits");
+        assert_eq!(Attributes::buried_of(buried.as_bytes()).map(str::len), Some(1024));
+        assert_eq!(Attributes::buried_of(buried.without(tag::BURIED).as_bytes()), None);
         let large = AttributesBuilder::default().header("a", &"b".repeat(1024)).build();
         assert_eq!(large, Err(AttributeError::HeadersTooLarge));
         assert_eq!(Attributes::new(Bytes::from_static(&[1])), Err(AttributeError::Order(0)));

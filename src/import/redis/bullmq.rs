@@ -9,9 +9,8 @@ use redis::cmd;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::laravel::literal;
 use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due};
-use super::server::Redis;
+use super::server::{Redis, literal};
 use super::takeover::{Claim, Layout, sha1};
 use crate::exit::Failure;
 use adjourn_protocol::NewJob;
@@ -29,8 +28,6 @@ const PLACES: [(&str, Order, State); 5] = [
 /// The fields of a job's hash that are read.
 const FIELDS: [&str; 10] =
     ["data", "name", "opts", "priority", "atm", "attemptsMade", "rjk", "parentKey", "gid", "deid"];
-/// In old versions an id that begins so is no job, but wakes a worker.
-const MARKER: &[u8] = b"0:";
 /// The longest wait between attempts that a job gets here, in milliseconds.
 const BACKOFF_MS_MAX: u32 = 30 * 86_400_000;
 const SCHEDULED: &str = "it is the next run of a repeated job: make a schedule here, then remove it there";
@@ -52,23 +49,9 @@ pub(super) struct Bullmq {
 #[serde(default)]
 struct Options {
     attempts: Option<f64>,
-    backoff: Option<BackoffOption>,
+    /// A number, or an object with a type, a delay and a jitter.
+    backoff: Option<Value>,
     repeat: Option<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum BackoffOption {
-    Fixed(f64),
-    Kind {
-        #[serde(rename = "type")]
-        kind: String,
-        #[serde(default)]
-        delay: f64,
-        /// The part of a wait by which it may be shorter.
-        #[serde(default)]
-        jitter: f64,
-    },
 }
 
 /// What Redis has of a job beside its id.
@@ -104,7 +87,7 @@ impl Bullmq {
             return Ok(self.queues.iter().cloned().collect());
         }
         let before = format!("{}:", self.prefix);
-        let keys = redis.keys(format!("{}*", literal(&before)).as_bytes())?;
+        let keys = redis.keys(&format!("{}*", literal(&before)))?;
         let names = keys.into_iter().filter_map(|(key, kind)| {
             let key = String::from_utf8(key).ok()?;
             // A queue of Bull may have a colon in its name, and so may a job.
@@ -126,7 +109,7 @@ impl Bullmq {
         // Both skip an id without a job.
         let Some(data) = hash.bytes("data") else { return Ok(Found::Nothing) };
         let options: Options = match hash.text("opts") {
-            Some(text) => serde_json::from_str(text).map_err(|error| format!("its options: {error}"))?,
+            Some(text) => serde_json::from_str(text).map_err(|_| "its options are none of BullMQ")?,
             None => Options::default(),
         };
         if hash.bytes("rjk").is_some() || options.repeat.is_some() || entry.name.starts_with(b"repeat:") {
@@ -189,16 +172,18 @@ fn whole(number: f64) -> u32 {
     whole
 }
 
-impl BackoffOption {
+impl Options {
     /// The waits after this many failed attempts, if so many attempts are left, at least one.
-    fn backoff(&self, made: u32, left: u32, is_bull: bool) -> Backoff {
+    fn waits(&self, made: u32, left: u32, is_bull: bool) -> Backoff {
         let wait_ms = |delay_ms: f64| whole(delay_ms).min(BACKOFF_MS_MAX);
         let power = |nth: u32| f64::from(nth.min(31)).exp2();
-        let (delay_ms, jitter, is_exponential) = match self {
-            Self::Fixed(delay_ms) => (*delay_ms, 0.0, false),
-            // A kind of its program's own has none here.
-            Self::Kind { kind, delay, jitter } => (*delay, *jitter, kind == "exponential"),
-        };
+        let said = self.backoff.as_ref();
+        let number = |name: &str| said.and_then(|said| said.get(name)).and_then(Value::as_f64);
+        let delay_ms = said.and_then(Value::as_f64).or_else(|| number("delay")).unwrap_or(0.0);
+        // The part of a wait by which it may be shorter.
+        let jitter = number("jitter").unwrap_or(0.0);
+        // A kind of its program's own has its delay here.
+        let is_exponential = said.and_then(|said| said.get("type")).is_some_and(|kind| kind == "exponential");
         let curve = match (is_exponential, is_bull) {
             (false, _) => BackoffCurve::Fixed(wait_ms(delay_ms)),
             (true, false) => BackoffCurve::Exponential {
@@ -219,7 +204,7 @@ impl BackoffOption {
 fn attributes(hash: &Hash<'_>, options: &Options, is_bull: bool) -> Result<Attributes, String> {
     let made = hash.number("atm").or_else(|| hash.number("attemptsMade")).unwrap_or(0);
     let left = whole(options.attempts.unwrap_or(1.0)).max(1).saturating_sub(made).max(1);
-    let backoff = options.backoff.as_ref().map(|option| option.backoff(made, left, is_bull));
+    let backoff = options.waits(made, left, is_bull);
     let mut builder = AttributesBuilder::default().header(CONTENT_TYPE, "application/json");
     if let Some(name) = hash.text("name") {
         builder = builder.header("name", name);
@@ -227,7 +212,7 @@ fn attributes(hash: &Hash<'_>, options: &Options, is_bull: bool) -> Result<Attri
     if let Some(group) = hash.text("gid") {
         builder = builder.group(group);
     }
-    let builder = builder.attempts_max(left).backoff(&backoff.unwrap_or(Backoff::NONE));
+    let builder = builder.attempts_max(left).backoff(&backoff);
     builder.build().map_err(|error| error.to_string())
 }
 
@@ -240,7 +225,10 @@ impl Layout for Bullmq {
                 meta.cmd("HGET").arg(self.key(&queue, "meta")).arg(field);
             }
             let meta: Vec<Option<Vec<u8>>> = redis.ask_each(&mut meta)?;
-            self.of_bull.insert(queue.clone(), meta.iter().all(Option::is_none));
+            // BullMQ before its version 4 served priorities as Bull does, from the same set.
+            let is_bull =
+                meta.iter().all(Option::is_none) || redis.is(&self.key(&queue, "priority"), Order::Scores)?;
+            self.of_bull.insert(queue.clone(), is_bull);
             for (ending, order, state) in PLACES {
                 let key = self.key(&queue, ending);
                 if redis.is(&key, order)? {
@@ -273,9 +261,7 @@ impl Layout for Bullmq {
                 }
                 None => false,
             };
-            all.push(if entry.name.starts_with(MARKER) {
-                Found::Nothing
-            } else if place.state == State::Held && (!self.stopped || exists(1)) {
+            all.push(if place.state == State::Held && (!self.stopped || exists(1)) {
                 Found::Held
             } else if keeps_the_next {
                 Found::stays(KEEPS_THE_NEXT)
@@ -314,8 +300,8 @@ mod tests {
     #[test]
     fn a_backoff_goes_on_where_it_was() {
         let of = |json: &str, made, is_bull| {
-            let option: BackoffOption = serde_json::from_str(json).expect("an option");
-            option.backoff(made, 3, is_bull)
+            let options: Options = serde_json::from_str(&format!("{{\"backoff\":{json}}}")).expect("options");
+            options.waits(made, 3, is_bull)
         };
         let exponential = r#"{"type":"exponential","delay":1000,"jitter":0.5}"#;
         let backoff = of(exponential, 2, false);
@@ -323,7 +309,9 @@ mod tests {
         let backoff = of(exponential, 1, true);
         assert_eq!(backoff.curve, BackoffCurve::List(vec![3000, 7000]));
         assert_eq!(of("500", 2, true).curve, BackoffCurve::Fixed(500));
-        assert_eq!(of(r#"{"type":"own"}"#, 0, false).curve, BackoffCurve::Fixed(0));
+        for odd in [r#"{"type":"own"}"#, r#"{"delay":null}"#, "\"500\"", "false", "null", "[]"] {
+            assert_eq!(of(odd, 0, false), Backoff::NONE, "{odd}");
+        }
         assert_eq!(of("1e300", 0, false).curve, BackoffCurve::Fixed(BACKOFF_MS_MAX));
     }
 

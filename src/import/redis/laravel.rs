@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 
 use redis::cmd;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due};
-use super::server::Redis;
-use super::takeover::{Claim, Layout};
+use super::server::{Redis, literal};
+use super::takeover::{Claim, Layout, STAGED};
 use crate::exit::{Exit, Failure};
 use adjourn_protocol::NewJob;
 use adjourn_types::limits::TTR_MS_MAX;
@@ -32,6 +33,14 @@ pub(super) struct Laravel {
     /// Only these; all, if none is named.
     queues: Vec<String>,
     stopped: bool,
+}
+
+/// The fields of a payload that matter here. The others may be anything.
+#[derive(Deserialize)]
+struct Payload {
+    timeout: Option<Value>,
+    #[serde(rename = "messageGroup")]
+    group: Option<Value>,
 }
 
 impl Laravel {
@@ -56,7 +65,7 @@ impl Laravel {
         }
         let before = [&self.prefix, QUEUES].concat();
         let mut names = BTreeSet::new();
-        for (key, kind) in redis.keys(format!("{}*", literal(&before)).as_bytes())? {
+        for (key, kind) in redis.keys(&format!("{}*", literal(&before)))? {
             let Ok(key) = String::from_utf8(key) else { continue };
             let Some(name) = key.strip_prefix(&before) else { continue };
             let set = name.strip_suffix(DELAYED).or_else(|| name.strip_suffix(RESERVED));
@@ -80,18 +89,15 @@ impl Laravel {
         let due = match place.state {
             State::Waiting => When::After(0),
             State::Delayed => due(&entry.score, Unit::S, now_ms)?,
-            // Its worker would get it again.
-            State::Held if self.stopped || due(&entry.score, Unit::S, now_ms)? == When::After(0) => {
-                When::After(0)
-            }
+            State::Held if self.stopped => When::After(0),
+            // Also one whose time has passed: where `retry_after` is null, that is each. Workers that run get it again.
             State::Held => return Ok(Found::Held),
         };
-        let payload = payload(&entry.name).ok_or("it is no payload in JSON")?;
-        let fields: Value = serde_json::from_slice(payload).map_err(|_| "it is no payload in JSON")?;
-        if !fields.is_object() {
-            return Err("it is no payload in JSON".to_owned());
-        }
-        let timeout_s = fields.get("timeout").and_then(Value::as_f64).filter(|timeout_s| *timeout_s > 0.0);
+        let payload = payload(&entry.name).filter(|payload| payload.starts_with(b"{"));
+        let payload = payload.ok_or("it is no payload in JSON")?;
+        let fields: Payload = serde_json::from_slice(payload).map_err(|_| "it is no payload in JSON")?;
+        let timeout_s =
+            fields.timeout.and_then(|timeout| timeout.as_f64()).filter(|timeout_s| *timeout_s > 0.0);
         let ttr_ms = timeout_s.map_or(TTR_MS, |timeout_s| {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -100,7 +106,7 @@ impl Laravel {
             )]
             (((timeout_s + BEYOND_TIMEOUT_S) * 1000.0) as u32).min(TTR_MS_MAX)
         });
-        let attributes = attributes(fields.get("messageGroup").and_then(Value::as_str))?;
+        let attributes = attributes(fields.group.as_ref().and_then(Value::as_str))?;
         let job = NewJob { due, ttr_ms, attributes, ..NewJob::new(payload.to_vec()) };
         let topic = topic_of(&place.queue)?;
         let read = match place.order {
@@ -137,21 +143,13 @@ fn payload(element: &[u8]) -> Option<&[u8]> {
     Some(text).filter(|text| text.len() == length)
 }
 
-/// A pattern of Redis that matches just this text.
-pub(super) fn literal(text: &str) -> String {
-    let escaped = |character: char| {
-        if r"*?[]\^".contains(character) { format!("\\{character}") } else { character.into() }
-    };
-    text.chars().map(escaped).collect()
-}
-
 /// The prefix of the only application that is found.
 fn prefix_of(redis: &mut Redis) -> Result<String, Failure> {
-    let keys = redis.keys(format!("*{QUEUES}*").as_bytes())?;
+    let keys = redis.keys(&format!("*{QUEUES}*"))?;
     let keys = keys.into_keys().filter_map(|key| String::from_utf8(key).ok());
     let prefixes: BTreeSet<String> =
         keys.filter_map(|key| key.split_once(QUEUES).map(|(prefix, _)| prefix.to_owned())).collect();
-    let mut prefixes = prefixes.into_iter().filter(|prefix| !prefix.starts_with("adjourn-import:"));
+    let mut prefixes = prefixes.into_iter().filter(|prefix| !prefix.starts_with(STAGED));
     match (prefixes.next(), prefixes.next()) {
         (first, None) => Ok(first.unwrap_or_default()),
         (first, second) => {
@@ -217,10 +215,5 @@ mod tests {
         assert_eq!(topic_of("{high}").map(|topic| topic.as_str().to_owned()), Ok("high".to_owned()));
         assert_eq!(topic_of("a:delayed").map(|topic| topic.as_str().to_owned()), Ok("a:delayed".to_owned()));
         assert!(topic_of("two words").is_err());
-    }
-
-    #[test]
-    fn a_pattern_matches_its_text() {
-        assert_eq!(literal("a*b[c]:"), r"a\*b\[c\]:");
     }
 }

@@ -101,7 +101,7 @@ pub(crate) struct RedisArgs {
     )]
     queue_name: String,
     /// The workers and servers of the old queue are stopped: take also what they had
-    #[arg(long)]
+    #[arg(long, conflicts_with = "zset")]
     stopped: bool,
     /// Count the jobs, and change nothing
     #[arg(long)]
@@ -114,11 +114,13 @@ pub(crate) struct RedisArgs {
 pub(super) fn run(args: &RedisArgs) -> Result<(), Failure> {
     let mut redis = Redis::connect(&args.url)?;
     let mut layout = args.layout(&mut redis)?;
-    if args.dry_run {
-        return takeover::count(&mut redis, layout.as_mut());
-    }
     runtime()?.block_on(async {
         let client = args.server.connect(Session::EndsWithIt).await?;
+        if args.dry_run {
+            let counted = takeover::count(&client, &mut redis, layout.as_mut());
+            goodbye(&client).await;
+            return counted;
+        }
         let mut takeover = Takeover::new(&client, redis);
         let taken = takeover.run(layout.as_mut()).await;
         goodbye(&client).await;

@@ -3,18 +3,18 @@
 //! A job is a value under its bare id. Its id stands in a sorted set, a bucket, by its due time in seconds; then in the list of its
 //! topic; and while a consumer has it, in a bucket again, by the end of its time to run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_bytes::ByteBuf;
 
-use super::laravel::literal;
 use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due};
-use super::server::Redis;
+use super::server::{Redis, literal};
 use super::takeover::{Claim, Layout, STAGED, sha1};
 use crate::exit::{Exit, Failure};
 use adjourn_http::job_with_id;
 use adjourn_protocol::NewJob;
+use adjourn_types::limits::TTR_MS_MAX;
 
 /// While its server runs, a job that is due within this time, in milliseconds, is left to it: see `ouqiang.lua`.
 const LEFT_MS: u64 = 5000;
@@ -98,9 +98,9 @@ impl Ouqiang {
         let found = due(&due_s.to_string(), Unit::S, self.now_ms).and_then(|due| {
             let ttr_s = u64::try_from(stored.ttr_s).unwrap_or(0);
             let (topic, job) = job_with_id(&stored.topic, &stored.id, ttr_s, stored.body.into_vec())?;
-            let ready = [&self.ready.0, &stored.topic, &self.ready.1].map(String::as_str).concat();
-            let read = vec![entry.name.clone(), ready.into(), sha1(value), stored.due_s.to_string().into()];
-            Ok(FoundJob { topic, job: NewJob { due, ..job }, read })
+            let read = vec![entry.name.clone(), sha1(value), stored.due_s.to_string().into()];
+            let job = NewJob { due, ttr_ms: job.ttr_ms.min(TTR_MS_MAX), ..job };
+            Ok(FoundJob { topic, job, read })
         });
         found.map_or_else(Found::Stays, |found| Found::Job(Box::new(found)))
     }
@@ -110,9 +110,8 @@ impl Layout for Ouqiang {
     fn places(&mut self, redis: &mut Redis) -> Result<Vec<Place>, Failure> {
         self.seen.clear();
         let mut keys = |(before, behind): &(String, String), kind: &str| {
-            let pattern = format!("{}*{}", literal(before), literal(behind));
-            let keys: BTreeMap<Vec<u8>, String> = redis.keys(pattern.as_bytes())?;
-            let of_kind = keys.into_iter().filter(|(key, found)| found == kind && !key.starts_with(STAGED));
+            let keys = redis.keys(&format!("{}*{}", literal(before), literal(behind)))?.into_iter();
+            let of_kind = keys.filter(|(key, found)| found == kind && !key.starts_with(STAGED.as_bytes()));
             Ok::<Vec<Vec<u8>>, Failure>(of_kind.map(|(key, _)| key).collect())
         };
         let is_number = |key: &Vec<u8>| {
@@ -158,10 +157,11 @@ impl Layout for Ouqiang {
         Ok(found)
     }
 
-    fn claim(&self, _: &Place) -> Claim {
+    fn claim(&self, place: &Place) -> Claim {
+        let list = if place.state == State::Waiting { place.key.clone() } else { Vec::new() };
+        let keys = std::iter::once(list).chain(self.buckets.iter().cloned()).collect();
         let stopped = if self.stopped { "1" } else { "0" };
-        let arguments = vec![stopped.into(), (self.now_ms / 1000).to_string().into()];
-        Claim { script: include_str!("lua/ouqiang.lua"), keys: self.buckets.clone(), arguments }
+        Claim { script: include_str!("lua/ouqiang.lua"), keys, arguments: vec![stopped.into()] }
     }
 
     fn absent(&self) -> String {

@@ -6,15 +6,14 @@
 use std::collections::BTreeSet;
 
 use redis::cmd;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::php_delayqueue::BACKOFF;
-use super::laravel::literal;
 use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due};
-use super::server::Redis;
+use super::server::{Redis, literal};
 use super::takeover::{Claim, Layout, sha1};
 use crate::exit::Failure;
-use adjourn_call_backs::php_time::FAILED_FIELD;
 use adjourn_http::escaped_topic;
 use adjourn_json::values::backoff;
 use adjourn_protocol::NewJob;
@@ -42,14 +41,24 @@ impl PhpDelayqueue {
     }
 }
 
+/// The field of a body that matters here. The others may be anything.
+#[derive(Deserialize)]
+struct Fields {
+    /// How many attempts have failed.
+    #[serde(rename = "exp_notify_nums")]
+    failed: Option<Value>,
+}
+
 fn job(entry: &Entry, body: &[u8], due: When) -> Result<FoundJob, String> {
     let name = std::str::from_utf8(&entry.name).map_err(|_| "its name is no text")?;
     let (topic, id) = name.split_once(':').ok_or("its name has no topic")?;
     let topic = escaped_topic(topic).map_err(|error| error.to_string())?;
     let key = Key::new(id.to_owned().into()).map_err(|error| error.to_string())?;
-    let fields: Option<Value> = serde_json::from_slice(body).ok();
+    let fields: Option<Fields> = serde_json::from_slice(body).ok();
+    let failed = fields.and_then(|fields| fields.failed);
+    // PHP writes it as a number, or as a text.
     let failed =
-        fields.as_ref().and_then(|fields| fields.get(FAILED_FIELD)).and_then(Value::as_u64).unwrap_or(0);
+        failed.and_then(|failed| failed.as_u64().or_else(|| failed.as_str()?.parse().ok())).unwrap_or(0);
     let attributes = rest(usize::try_from(failed).unwrap_or(usize::MAX))?;
     let job = NewJob { due, key: Some(key), attributes, ..NewJob::new(body.to_vec()) };
     Ok(FoundJob { topic, job, read: vec![entry.name.clone(), sha1(body)] })
@@ -73,7 +82,7 @@ fn rest(failed: usize) -> Result<Attributes, String> {
 impl Layout for PhpDelayqueue {
     fn places(&mut self, redis: &mut Redis) -> Result<Vec<Place>, Failure> {
         self.seen.clear();
-        let keys = redis.keys(format!("{}*", literal(&self.prefix)).as_bytes())?;
+        let keys = redis.keys(&format!("{}*", literal(&self.prefix)))?;
         let is = |key: &[u8], kind: &str| keys.get(key).is_some_and(|found| found == kind);
         let place = |key, order, state| Place { key, order, state, queue: String::new() };
         let bucket = self.key("bucket_");
@@ -120,11 +129,9 @@ impl Layout for PhpDelayqueue {
         Ok(found.collect())
     }
 
-    fn claim(&self, _: &Place) -> Claim {
-        let ready = READY.iter().map(|ready| self.key(ready));
-        let keys = std::iter::once(self.key("job_info")).chain(self.buckets.iter().cloned()).chain(ready);
-        let stopped = if self.stopped { "1" } else { "0" };
-        let arguments = vec![self.buckets.len().to_string().into(), stopped.into()];
+    fn claim(&self, place: &Place) -> Claim {
+        let keys = [self.key("job_info"), place.key.clone()].into_iter().chain(self.buckets.iter().cloned());
+        let arguments = vec![place.order.kind().into()];
         Claim { script: include_str!("lua/php_delayqueue.lua"), keys: keys.collect(), arguments }
     }
 

@@ -21,6 +21,11 @@ pub(super) enum Order {
 }
 
 impl Order {
+    /// Whether a cursor goes through it, which stays right when entries leave.
+    pub(super) fn is_scanned(self) -> bool {
+        matches!(self, Self::Fields | Self::Keys)
+    }
+
     /// The type of such a key.
     pub(super) fn kind(self) -> &'static str {
         match self {
@@ -122,7 +127,7 @@ pub(super) fn due(score: &str, unit: Unit, now_ms: u64) -> Result<When, String> 
         )]
         Ok(When::At(Millis(millis as u64)))
     } else {
-        Err("it is due in more than ten years".to_owned())
+        Err("it is due in more than ten years, if its time is in the right unit".to_owned())
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use redis::{
-    Client, Cmd, Connection, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisResult, ServerErrorKind,
-    cmd,
+    Client, Cmd, Connection, ErrorKind, FromRedisValue, IntoConnectionInfo as _, Pipeline, ProtocolVersion,
+    RedisError, RedisResult, ServerErrorKind, cmd,
 };
 
 use super::place::{Entry, Order, Page, Place};
+use super::takeover::STAGED;
 use crate::exit::{Exit, Failure};
 
 /// A server that does not answer within this time counts as lost.
@@ -27,7 +28,12 @@ pub(super) struct Redis {
 
 impl Redis {
     pub(super) fn connect(url: &str) -> Result<Self, Failure> {
-        let client = Client::open(url).map_err(|error| {
+        // In the newer protocol, commands and scripts show a score in different digits.
+        let info = url.into_connection_info().map(|info| {
+            let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
+            info.set_redis_settings(settings)
+        });
+        let client = info.and_then(Client::open).map_err(|error| {
             let advice = "expected a URL such as redis://127.0.0.1:6379/0, rediss:// for TLS";
             Failure::new(Exit::Usage, format_args!("{error}: {advice}"))
         })?;
@@ -68,6 +74,10 @@ impl Redis {
     }
 
     fn failure(&self, error: &RedisError) -> Failure {
+        if error.is_timeout() {
+            let message = format!("Redis at {} does not answer within a minute", self.address);
+            return Failure::new(Exit::Refused, message);
+        }
         let advice = match error.kind() {
             ErrorKind::Server(ServerErrorKind::Moved) => ": import from each master of the cluster",
             ErrorKind::Server(ServerErrorKind::ReadOnly) => ": import from its master",
@@ -82,8 +92,14 @@ impl Redis {
         Ok(seconds * 1000 + micros / 1000)
     }
 
+    /// The lists of imports.
+    pub(super) fn staged(&mut self) -> Result<Vec<Vec<u8>>, Failure> {
+        let keys = self.keys(&format!("{STAGED}*"))?.into_iter();
+        Ok(keys.filter(|(_, kind)| kind == "list").map(|(key, _)| key).collect())
+    }
+
     /// The keys that match a pattern, with their types.
-    pub(super) fn keys(&mut self, pattern: &[u8]) -> Result<BTreeMap<Vec<u8>, String>, Failure> {
+    pub(super) fn keys(&mut self, pattern: &str) -> Result<BTreeMap<Vec<u8>, String>, Failure> {
         let (mut keys, mut cursor) = (BTreeMap::new(), 0_u64);
         loop {
             let mut scan = cmd("SCAN");
@@ -155,5 +171,23 @@ impl Redis {
         arguments: &[Vec<u8>],
     ) -> Result<i64, Failure> {
         self.ask(cmd("EVAL").arg(script).arg(keys.len()).arg(keys).arg(arguments))
+    }
+}
+
+/// A pattern of Redis that matches just this text.
+pub(super) fn literal(text: &str) -> String {
+    let escaped = |character: char| {
+        if r"*?[]\^".contains(character) { format!("\\{character}") } else { character.into() }
+    };
+    text.chars().map(escaped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_its_text() {
+        assert_eq!(literal("a*b[c]:"), r"a\*b\[c\]:");
     }
 }

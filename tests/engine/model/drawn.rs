@@ -228,6 +228,8 @@ fn job() -> impl Strategy<Value = Job> {
         proptest::option::weighted(0.3, due()),
         proptest::option::weighted(0.3, 1..4_u32),
         proptest::option::weighted(0.3, backoff),
+        // The last reason is longer than a push may have.
+        proptest::option::weighted(0.1, 0..REASONS.len() - 1),
     );
     let job = (
         due(),
@@ -247,7 +249,7 @@ fn job() -> impl Strategy<Value = Job> {
         proptest::option::weighted(0.6, 0..GROUPS.len()),
     );
     job.prop_map(|(due, priority, ttr_ms, if_exists, key, rare, body_bytes, group)| {
-        let (postpone_max, retention_ms, expires, attempts_max, backoff) = rare;
+        let (postpone_max, retention_ms, expires, attempts_max, backoff, buried) = rare;
         Job {
             due,
             priority,
@@ -261,6 +263,7 @@ fn job() -> impl Strategy<Value = Job> {
             backoff,
             body_bytes,
             group,
+            buried,
         }
     })
 }

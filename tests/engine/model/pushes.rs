@@ -4,7 +4,7 @@
 
 use adjourn_engine::{NewJob, Outcome, PushOutcome, Reject};
 use adjourn_types::limits::{IDEMPOTENT_PUSH_MS, PRODUCER_WINDOW_MAX};
-use adjourn_types::{Attributes, Fence, GroupId, IfExists, JobEnd, JobId, Lease, SessionId};
+use adjourn_types::{Attributes, BuryReason, Fence, GroupId, IfExists, JobEnd, JobId, Lease, SessionId};
 
 use super::commands::is_finished;
 use super::naive::{Job, Model, Past, Session, State, Time};
@@ -107,8 +107,10 @@ impl Model {
         let same_key =
             |job: &&Job| job.topic == topic && new.key.is_some() && job.found_by.as_deref() == new.key;
         let living = self.jobs.iter().find(same_key).filter(|living| !replaced.contains(living)).cloned();
+        let buried = Attributes::buried_of(new.attributes);
         let postponed = living.as_ref().filter(|living| {
             new.if_exists == IfExists::Postpone
+                && buried.is_none()
                 && matches!(living.state, State::Delayed | State::Ready { .. })
         });
         let mut due = self.time(new.due);
@@ -117,7 +119,7 @@ impl Model {
             due = if self.as_stamp(due) <= self.as_stamp(cap) { due } else { cap };
         }
         let resolved = self.resolved(topic, new, policy, due);
-        let Resolved { ttr_ms, priority, expires, ref policy } = resolved;
+        let expires = resolved.expires;
         let too_late = |expires| self.as_stamp(expires) <= self.as_stamp(due).max(i128::from(self.stamp));
         if expires.is_some_and(too_late) {
             return PushOutcome::Refused(Reject::ExpiresBeforeDue, None);
@@ -142,13 +144,20 @@ impl Model {
         for going in replaced.iter().chain(&living) {
             self.make_way(going);
         }
+        let id = self.add(topic, new, due, resolved);
+        living.map_or(PushOutcome::Pushed(id), |_| PushOutcome::Replaced(id))
+    }
+
+    fn add(&mut self, topic: usize, new: &NewJob<'_>, due: Time, resolved: Resolved) -> JobId {
+        let Resolved { ttr_ms, priority, expires, policy } = resolved;
+        let buried = Attributes::buried_of(new.attributes);
         let id = self.next_id(topic);
         self.jobs.push(Job {
             id: id.0,
             topic,
             key: new.key.map(<[u8]>::to_vec),
             found_by: new.key.map(<[u8]>::to_vec),
-            attributes: new.attributes.to_vec(),
+            attributes: Attributes::without_buried(new.attributes).into_owned(),
             body: new.body.to_vec(),
             place: self.kept,
             priority,
@@ -159,7 +168,7 @@ impl Model {
             held: None,
             also_due: None,
             expires,
-            policy: policy.clone(),
+            policy,
             of_queue: self.of_queue(),
             changes: 0,
             retention_ms: Attributes::dedupe_retention_of(new.attributes),
@@ -168,8 +177,15 @@ impl Model {
             schedule: None,
             holds_place: false,
         });
-        self.wait(id.0);
-        living.map_or(PushOutcome::Pushed(id), |_| PushOutcome::Replaced(id))
+        match buried {
+            Some(reason) => {
+                let job = self.find_mut(id.0);
+                job.state = State::Buried(BuryReason::Consumer);
+                job.past.reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
+            }
+            None => self.wait(id.0),
+        }
+        id
     }
 
     /// The id of a new job of `topic`, which takes the next place, too.

@@ -51,6 +51,8 @@ pub(crate) struct Job {
     pub(super) backoff: Option<Backoff>,
     pub(super) body_bytes: usize,
     pub(super) group: Option<usize>,
+    /// Why a push buries it.
+    pub(super) buried: Option<usize>,
 }
 
 /// An edit of the nth job from the one that was pushed last.
@@ -491,6 +493,9 @@ impl Known {
         }
         if let Some(group) = job.group {
             builder = builder.group(GROUPS[group]);
+        }
+        if let Some(reason) = job.buried {
+            builder = builder.buried(&REASONS[reason]);
         }
         builder.build().expect("valid")
     }

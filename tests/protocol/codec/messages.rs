@@ -1233,6 +1233,7 @@ fn attributes_elements() -> Elements {
     elements.add(7, "created_at_ms", kind::any_number(8));
     elements.add(8, "schedule_reference", kind::bytes(0, 0..=65_535));
     elements.add(9, "postpone_max_ms", kind::number(8, 0..=315_360_000_000));
+    elements.add(0x800b, "buried", kind::text("buried", 0, 0..=1_024));
     elements
 }
 

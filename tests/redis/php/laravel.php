@@ -204,7 +204,7 @@ final class Application
         $this->say($id, 'back', expected: ['due_ms' => 1000 * (int) array_values($score)[0]]);
         $id = $queue->push('Old', ['n' => 4], 'lapsed');
         $this->capsule->getConnection('lapsed')->pop('lapsed');
-        $this->say($id, 'lapsed');
+        $this->say($id, 'lapsed', expected: ['becomes' => 'held']);
     }
 
     /** A job that an option of phpredis writes in another way. */

@@ -78,6 +78,9 @@ func takeAttributes(f fields, v *wire.Attributes) {
 	if f.has("postpone_max_ms") {
 		v.PostponeMaxMs = pointer(f.u64("postpone_max_ms"))
 	}
+	if f.has("buried") {
+		v.Buried = pointer(f.text("buried"))
+	}
 	v.Unknown = takeUnknown(f)
 }
 
@@ -109,6 +112,9 @@ func showAttributes(v *wire.Attributes) map[string]any {
 	}
 	if v.PostponeMaxMs != nil {
 		to["postpone_max_ms"] = decimal(*v.PostponeMaxMs)
+	}
+	if v.Buried != nil {
+		to["buried"] = *v.Buried
 	}
 	showUnknown(v.Unknown, to)
 	return to

@@ -66,6 +66,10 @@ type Attributes struct {
 	// PostponeMaxMs: `u64` milliseconds, at most limits.DelayMsMax (`INVALID`): see PUSH. It only means something in a
 	// push that postpones.
 	PostponeMaxMs *uint64
+	// Buried: text, at most limits.ReasonBytesMax bytes, may be empty: the job is buried from the start, for this
+	// reason, as one is that comes from elsewhere and was set aside there. It only means something in a push; the job
+	// itself does not have it.
+	Buried *string
 	// Unknown has the attributes that this version does not know, as they came.
 	Unknown []UnknownElement
 }
@@ -253,6 +257,9 @@ func (v *Attributes) Size() (n int) {
 	if v.PostponeMaxMs != nil {
 		n += 12
 	}
+	if v.Buried != nil {
+		n += 4 + len(*v.Buried)
+	}
 	for i := range v.Unknown {
 		n += 4 + len(v.Unknown[i].Value)
 	}
@@ -293,6 +300,9 @@ func AppendAttributes(w *Writer, v *Attributes) {
 	}
 	if v.PostponeMaxMs != nil {
 		w.ElementU64(0x0009, *v.PostponeMaxMs)
+	}
+	if v.Buried != nil {
+		w.ElementText(0x800b, *v.Buried)
 	}
 	for i := range v.Unknown {
 		w.ElementBytes(v.Unknown[i].Tag, v.Unknown[i].Value)
@@ -546,6 +556,9 @@ func ReadAttributes(r *Reader, size int, v *Attributes) {
 		case 0x0009:
 			number := e.Value.U64()
 			v.PostponeMaxMs = &number
+		case 0x800b:
+			text := e.Value.Text(e.Value.Left())
+			v.Buried = &text
 		default:
 			v.Unknown = append(v.Unknown, e.Unknown())
 		}

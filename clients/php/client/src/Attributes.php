@@ -26,6 +26,7 @@ final readonly class Attributes
         public ?int $createdAtMs = null,
         public ?string $scheduleReference = null,
         public ?int $postponeMaxMs = null,
+        public ?string $buried = null,
         public array $unknown = [],
         public array $repeatedHeaders = [],
     ) {
@@ -81,6 +82,7 @@ final readonly class Attributes
             'created_at_ms' => $this->createdAtMs,
             'schedule_reference' => $this->scheduleReference,
             'postpone_max_ms' => $this->postponeMaxMs,
+            'buried' => $this->buried,
             'unknown' => $this->unknown,
         ];
     }
@@ -112,6 +114,7 @@ final readonly class Attributes
             $elements['created_at_ms'] ?? null,
             $elements['schedule_reference'] ?? null,
             $elements['postpone_max_ms'] ?? null,
+            $elements['buried'] ?? null,
             $elements['unknown'] ?? [],
             $repeated,
         );

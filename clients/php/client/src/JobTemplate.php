@@ -44,7 +44,7 @@ final readonly class JobTemplate
             ];
         }
         $new = $job instanceof NewJob ? $job : new NewJob($job);
-        if ($new->key !== null || $new->postponeMaxMs !== null || $new->due != Due::of(null, null)) {
+        if ($new->key !== null || $new->postponeMaxMs !== null || $new->buried !== null || $new->due != Due::of(null, null)) {
             throw new UsageError('The jobs of a schedule have no time and no key of their own: leave them out of the NewJob. The rules say when, and under which key.');
         }
 

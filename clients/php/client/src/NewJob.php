@@ -28,6 +28,7 @@ final readonly class NewJob
      * @param int|null $postponeMaxMs with IfExists::Postpone: due at the latest this long after the first push
      * @param string|null $group the group in its topic that it belongs to, such as a tenant: 1 to 255 bytes of UTF-8 without control characters. It counts
      *     in a topic whose groups take turns; see the settings of TopicPolicy that begin with `group`, and `fair`
+     * @param string|null $buried it is buried from the start, for this reason, which may be empty: for a job that comes from elsewhere
      * @param \DateTimeInterface|null $createdAt when the producer made it; only shown
      * @param string|null $scheduleReference bytes that say which schedule made it; only shown
      */
@@ -49,6 +50,7 @@ final readonly class NewJob
         public ?string $group = null,
         public ?\DateTimeInterface $createdAt = null,
         public ?string $scheduleReference = null,
+        public ?string $buried = null,
     ) {
         $this->due = Due::of($delayMs, $at);
         if ($body instanceof self) {
@@ -135,6 +137,7 @@ final readonly class NewJob
             createdAtMs: $this->createdAt === null ? null : Time::ms($this->createdAt),
             scheduleReference: $this->scheduleReference,
             postponeMaxMs: $this->postponeMaxMs,
+            buried: $this->buried,
         ))->encode();
 
         return [
@@ -154,6 +157,6 @@ final readonly class NewJob
     {
         return $this->expiresAfterMs === null && $this->expiresAt === null && $this->attemptsMax === null && $this->backoff === null
             && $this->retentionMs === null && $this->postponeMaxMs === null && $this->group === null && $this->createdAt === null
-            && $this->scheduleReference === null;
+            && $this->scheduleReference === null && $this->buried === null;
     }
 }

@@ -51,6 +51,8 @@ class PushOptions(TypedDict, total=False):
     """How long its key prevents a second job after it was finished."""
     postpone_max: Duration | None
     """With `IfExists.POSTPONE`: due at the latest this long after the first push."""
+    buried: str | None
+    """It is buried from the start, for this reason, which may be empty: for a job that comes from elsewhere."""
     created_at: datetime | None
     """When the producer made it. It needs a time zone."""
     schedule_reference: bytes | None
@@ -120,6 +122,7 @@ class NewJob:
             backoff=option("backoff"),
             dedupe_retention_ms=_ms(option("remember"), "remember"),
             postpone_max_ms=_ms(option("postpone_max"), "postpone_max"),
+            buried=option("buried"),
             created_at_ms=_epoch_ms(option("created_at"), "created_at"),
             schedule_reference=option("schedule_reference"),
             group=_group(option("group")),

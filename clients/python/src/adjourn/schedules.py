@@ -62,7 +62,7 @@ _TIMES: dict[str, Callable[[Any, str], int]] = {
     "window": times.to_ms,
 }
 _DEFAULTS = {field.name: field.default for field in fields(ScheduleRules)}
-_NOT_OF_ALL = ("delay", "at", "key", "if_exists", "postpone_max")
+_NOT_OF_ALL = ("delay", "at", "key", "if_exists", "postpone_max", "buried")
 
 
 def schedule_set(

@@ -33,6 +33,7 @@ export const ATTRIBUTES = {
   createdAtMs: 'u64',
   scheduleReference: 'bytes',
   postponeMaxMs: 'u64',
+  buried: 'text',
   unknown: 'elements',
 } as const satisfies Readonly<Record<keyof Attributes, string>>;
 
@@ -141,6 +142,11 @@ function putAttributes(to: ByteWriter, value: Attributes): void {
     to.element(0x0009, 8);
     to.u64(value.postponeMaxMs);
   }
+  if (value.buried !== undefined) {
+    const at = to.openElement(0x800b);
+    to.text(value.buried);
+    to.closeElement(at);
+  }
   if (value.unknown !== undefined) to.sortElements(from, value.unknown);
 }
 
@@ -182,6 +188,9 @@ export function takeAttributes(from: ByteReader, bytes: number): Attributes {
         break;
       case 0x0009:
         found.postponeMaxMs = from.u64('postpone_max_ms');
+        break;
+      case 0x800b:
+        found.buried = from.text(next - from.at, 'buried');
         break;
       default:
         unknown.push({ tag, value: from.copy(next - from.at, 'an attribute') });

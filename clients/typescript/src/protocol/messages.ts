@@ -76,6 +76,12 @@ export interface Attributes {
    * `u64` milliseconds, at most `DELAY_MS_MAX` (`INVALID`): see PUSH. It only means something in a push that postpones.
    */
   readonly postponeMaxMs?: bigint;
+  /**
+   * Text, at most `REASON_BYTES_MAX` bytes, may be empty: the job is buried from the start, for this reason, as one is
+   * that comes from elsewhere and was set aside there. It only means something in a push; the job itself does not have
+   * it.
+   */
+  readonly buried?: string;
   /** Those that this version does not know. */
   readonly unknown?: readonly Element[];
 }

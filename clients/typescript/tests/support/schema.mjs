@@ -105,6 +105,7 @@ export const ATTRIBUTES = {
   createdAtMs: 'u64',
   scheduleReference: 'bytes',
   postponeMaxMs: 'u64',
+  buried: 'text',
 };
 /** What stands in each of them. */
 export const CONDITIONS = {

@@ -3,6 +3,10 @@
 //! A push with *postpone* and a live key changes the job with that key instead of adding one. The job keeps its id,
 //! attempts and history; body, attributes, priority, ttr and due time come from the push. So a job that is pushed
 //! repeatedly becomes due once the pushes pause for long enough, or at the cap that the last push sets.
+//!
+//! A push with *buried* adds a job that is buried from the start; the job is kept without that attribute.
+
+use std::num::NonZeroU128;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -10,6 +14,7 @@ use super::Applier;
 use crate::clock::{Clock, Moment, Timeline};
 use crate::command::{Command, NewJob};
 use crate::events::JobEventKind;
+use crate::job::held::some_text;
 use crate::job::retry::Retry;
 use crate::job::{Job, JobExtras};
 use crate::jobs::Slot;
@@ -18,7 +23,8 @@ use crate::recent::idempotency::Remembered;
 use crate::sessions::repeat::checksum_of;
 use crate::sessions::window::{Recall, pack};
 use crate::store::{JobStore, Record};
-use adjourn_types::{Attributes, BuryReason, IfExists, JobState, Millis, SessionId, TopicId};
+use adjourn_types::limits::REASON_BYTES_MAX;
+use adjourn_types::{Attributes, BuryReason, IfExists, JobId, JobState, Millis, SessionId, TopicId};
 
 impl<S: JobStore> Applier<'_, S> {
     /// Pushes jobs to one topic; one outcome per job. A repeated sequence number gets its first outcome; with another job
@@ -127,8 +133,10 @@ impl<S: JobStore> Applier<'_, S> {
         let key_hash = new.key.map(|key| self.engine.key_secret.hash(topic, key));
         let living = key_hash.and_then(|key_hash| self.engine.jobs.find_key(key_hash)?.resident());
         let living = living.filter(|slot| !replaced.contains(slot));
-        let postponed =
-            living.filter(|slot| new.if_exists == IfExists::Postpone && waits(&self.engine.jobs[*slot]));
+        let buried = Attributes::buried_of(new.attributes);
+        let postponed = living.filter(|slot| {
+            new.if_exists == IfExists::Postpone && buried.is_none() && waits(&self.engine.jobs[*slot])
+        });
         let clock = self.engine.clock;
         let due = clock.resolve(new.due);
         let due = postponed
@@ -153,9 +161,27 @@ impl<S: JobStore> Applier<'_, S> {
         for slot in replaced.iter().chain(&living) {
             self.remove(*slot);
         }
+        let id = self.add(topic, new, key_hash, due, retry);
+        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+    }
+
+    /// Adds a job.
+    fn add(
+        &mut self,
+        topic: TopicId,
+        new: &NewJob<'_>,
+        key_hash: Option<NonZeroU128>,
+        due: Moment,
+        retry: Option<Retry>,
+    ) -> JobId {
+        let (clock, buried) = (self.engine.clock, Attributes::buried_of(new.attributes));
         let (ttr_ms, priority) = self.engine.topics.ttr_and_priority(topic, new.ttr_ms, new.priority);
         let id = self.engine.numbers.next_job();
-        let body = self.store.keep(Record { key: new.key, attributes: new.attributes, body: new.body });
+        let attributes = match buried {
+            Some(_) => Attributes::without_buried(new.attributes),
+            None => new.attributes.into(),
+        };
+        let body = self.store.keep(Record { key: new.key, attributes: &attributes, body: new.body });
         let mut job = Job {
             id,
             due_at: due.at,
@@ -174,15 +200,25 @@ impl<S: JobStore> Applier<'_, S> {
             extras: JobExtras::new(key_hash, retry),
         };
         job.set_group_of(new.attributes);
-        job.set_waiting(clock);
+        match buried {
+            Some(reason) => {
+                job.set_buried(BuryReason::Consumer);
+                if let Some(reason) = some_text(reason, REASON_BYTES_MAX) {
+                    job.set_reason(reason);
+                }
+            }
+            None => job.set_waiting(clock),
+        }
         let slot = self.engine.jobs.insert(job);
         self.engine.enter(slot);
         self.engine.note(slot, JobEventKind::Pushed);
-        if self.engine.jobs[slot].state == JobState::Ready {
-            self.engine.note(slot, JobEventKind::Ready);
+        match self.engine.jobs[slot].state {
+            JobState::Ready => self.engine.note(slot, JobEventKind::Ready),
+            JobState::Buried => self.engine.note(slot, JobEventKind::Buried),
+            _ => {}
         }
         self.engine.topics.totals(topic).pushed += 1;
-        if living.is_some() { PushOutcome::Replaced(id) } else { PushOutcome::Pushed(id) }
+        id
     }
 
     /// Gives a job that [waits] the body, the settings and the due time of a push.

@@ -22,7 +22,7 @@ use adjourn_protocol::{Edit, JobRef, NewJob, Request as Asked};
 use adjourn_types::{AttributeSet, JobId, Key, TopicName};
 
 /// The fields of a new job that no edit changes.
-const FIXED: [&str; 4] = ["key", "if_exists", "postpone_max", "postpone_max_ms"];
+const FIXED: [&str; 5] = ["key", "if_exists", "postpone_max", "postpone_max_ms", "buried"];
 /// The fields of a due time, of which an edit has at most one.
 const DUE: [&str; 4] = ["due", "due_ms", "delay", "delay_ms"];
 /// The fields that are attributes.

@@ -1,4 +1,4 @@
-//! Lines of an export: jobs as in a push, with two fields more.
+//! Lines of an export: jobs as in a push, with their topic.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::super::fields::{Field, Reason, Topic};
+use super::super::fields::{Field, Topic};
 use super::super::input::of_json;
 use super::super::problem::Problem;
 use super::new_job::NewJobJson;
@@ -22,15 +22,6 @@ pub struct ExportedJob {
     pub topic: TopicName,
     /// The job.
     pub job: NewJob,
-    /// Why it is set aside; `None` if it is not. The text may be empty.
-    pub buried: Option<String>,
-}
-
-/// The fields that a line has beside those of a push.
-#[derive(Default, Deserialize)]
-struct BesidePush {
-    topic: Option<Field<Topic>>,
-    buried: Option<Field<Reason>>,
 }
 
 /// Reads a line of an export.
@@ -39,40 +30,40 @@ struct BesidePush {
 ///
 /// If it is no job with its topic.
 pub fn exported_job(line: &[u8]) -> Result<ExportedJob, Problem> {
-    let (beside, rest) = split(line)?;
+    let (topic, rest) = split(line)?;
     let missing = || Problem::at_pointer("/topic", "a line of an export names the topic of its job");
-    let topic = beside.topic.ok_or_else(missing)?.0;
-    let job = of_json::<NewJobJson<'_>>(&rest)?.job()?;
-    Ok(ExportedJob { topic, job, buried: beside.buried.map(|reason| reason.0) })
+    let topic = topic.ok_or_else(missing)?;
+    Ok(ExportedJob { topic, job: of_json::<NewJobJson<'_>>(&rest)?.job()? })
 }
 
-/// Reads a job that is pushed to this topic. A line of an export of that topic is one, unless it is set aside.
+/// Reads a job that is pushed to this topic. A line of an export of that topic is one.
 pub(super) fn pushed_job(element: &[u8], topic: &TopicName) -> Result<NewJob, Problem> {
-    let (beside, rest) = split(element)?;
-    if beside.topic.is_some_and(|named| named.0 != *topic) {
+    let (named, rest) = split(element)?;
+    if named.is_some_and(|named| named != *topic) {
         let detail =
             format!("the job is pushed to {topic}: push it to its own topic, or leave the field out");
         return Err(Problem::at_pointer("/topic", detail));
     }
-    if beside.buried.is_some() {
-        let detail = "a push cannot set a job aside: use `adjourn import jsonl`, or leave the field out";
-        return Err(Problem::at_pointer("/buried", detail));
-    }
     of_json::<NewJobJson<'_>>(&rest)?.job()
 }
 
-/// The fields beside those of a push, and the others as JSON.
-fn split(element: &[u8]) -> Result<(BesidePush, Cow<'_, [u8]>), Problem> {
-    let has = |name: &[u8]| element.windows(name.len()).any(|bytes| bytes == name);
-    if !has(b"\"topic\"") && !has(b"\"buried\"") {
-        return Ok((BesidePush::default(), Cow::Borrowed(element)));
+/// The topic that a job names, and its other fields as JSON.
+fn split(element: &[u8]) -> Result<(Option<TopicName>, Cow<'_, [u8]>), Problem> {
+    let name = b"\"topic\"";
+    if !element.windows(name.len()).any(|bytes| bytes == name) {
+        return Ok((None, Cow::Borrowed(element)));
     }
     // A field that stands twice is refused where the job is read.
     let mut fields: Vec<(Cow<'_, str>, &RawValue)> = of_json::<Fields<'_>>(element)?.0;
-    let is_beside = |name: &str| name == "topic" || name == "buried";
-    let beside = fields.extract_if(.., |(name, _)| is_beside(name)).collect::<Vec<_>>();
-    let beside: BesidePush = of_json(&json(&beside))?;
-    Ok((beside, Cow::Owned(json(&fields))))
+    let named = fields.extract_if(.., |(name, _)| name == "topic").collect::<Vec<_>>();
+    let named: NamedTopic = of_json(&json(&named))?;
+    Ok((named.topic.map(|topic| topic.0), Cow::Owned(json(&fields))))
+}
+
+/// The field that a line has beside those of a push.
+#[derive(Deserialize)]
+struct NamedTopic {
+    topic: Option<Field<Topic>>,
 }
 
 /// An object with these fields.
@@ -112,12 +103,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use adjourn_types::Attributes;
 
     #[test]
     fn a_line_has_its_topic_and_why_it_is_set_aside() {
         let line = br#"{"topic":"orders","buried":"no \"address\"","body":"a \u00e9","key":"k","due_ms":7}"#;
         let read = exported_job(line).expect("a job");
-        assert_eq!((read.topic.as_str(), read.buried.as_deref()), ("orders", Some("no \"address\"")));
+        let buried = Attributes::buried_of(read.job.attributes.as_bytes());
+        assert_eq!((read.topic.as_str(), buried), ("orders", Some("no \"address\"")));
         assert_eq!(
             (&read.job.body[..], read.job.key.as_ref().map(adjourn_types::Key::as_str)),
             ("a é".as_bytes(), Some("k"))
@@ -134,7 +127,7 @@ mod tests {
         let body = |element: &[u8]| pushed_job(element, &topic).map(|job| job.body);
         assert_eq!(body(br#"{"topic":"orders","body":"a"}"#).expect("pushed"), "a");
         assert_eq!(body(br#"{"body":"\"topic\""}"#).expect("pushed"), "\"topic\"");
-        for refused in [&br#"{"topic":"mails"}"#[..], br#"{"topic":"orders","buried":""}"#, br#"["topic"]"#] {
+        for refused in [&br#"{"topic":"mails"}"#[..], br#"["topic"]"#] {
             assert!(body(refused).is_err());
         }
     }

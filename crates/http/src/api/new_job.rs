@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::super::fields::{
-    Delay, Field, Group, JobKey, Remember, Span, SpanMs, Time, TimeMs, TimeOrDelay, Ttr, Waits, Whole,
-    either, schema, schema_ms, schema_number, schema_time_ms, when,
+    Delay, Field, Group, JobKey, Reason, Remember, Span, SpanMs, Time, TimeMs, TimeOrDelay, Ttr, Waits,
+    Whole, either, schema, schema_ms, schema_number, schema_time_ms, when,
 };
 use super::super::problem::Problem;
 use adjourn_json::HeaderJson;
@@ -88,6 +88,9 @@ pub(crate) struct NewJobJson<'a> {
     /// The group that the job belongs to, such as a tenant. The topic's settings say what it means.
     #[schema(schema_with = schema::<Group>)]
     group: Option<Field<Group>>,
+    /// The job is buried from the start, for this reason, which may be empty.
+    #[schema(schema_with = schema::<Reason>)]
+    buried: Option<Field<Reason>>,
     /// Headers: a text each, or a list of texts.
     #[schema(value_type = Option<BTreeMap<String, HeaderJson>>)]
     headers: Option<BTreeMap<String, HeaderValues>>,
@@ -229,7 +232,7 @@ impl NewJobJson<'_> {
     }
 
     /// The fields that jobs of a schedule do not have, because the schedule decides about them, and whether they are given.
-    pub(super) fn of_one_job(&self) -> [(&'static str, bool); 8] {
+    pub(super) fn of_one_job(&self) -> [(&'static str, bool); 9] {
         [
             ("key", self.key.is_some()),
             ("delay", self.delay.is_some()),
@@ -239,6 +242,7 @@ impl NewJobJson<'_> {
             ("if_exists", self.if_exists.is_some()),
             ("postpone_max", self.postpone_max.is_some()),
             ("postpone_max_ms", self.postpone_max_ms.is_some()),
+            ("buried", self.buried.is_some()),
         ]
     }
 
@@ -281,6 +285,9 @@ impl NewJobJson<'_> {
         }
         if let Some(group) = &self.group {
             attributes = attributes.group(group.0.as_str());
+        }
+        if let Some(reason) = &self.buried {
+            attributes = attributes.buried(&reason.0);
         }
         // What remains is the size of all headers, and a job's other fields beside them.
         attributes.build().map_err(|error| {

@@ -77,6 +77,12 @@ impl AttributesBuilder {
         self.raw(tag::GROUP, group.as_bytes().to_vec())
     }
 
+    /// Sets that the push buries its job at once, and why; the text may be empty.
+    #[must_use]
+    pub fn buried(self, reason: &str) -> Self {
+        self.raw(tag::BURIED, reason.as_bytes().to_vec())
+    }
+
     /// Adds an attribute by its tag, with its encoded value.
     #[must_use]
     pub fn raw(mut self, tag: u16, value: Vec<u8>) -> Self {

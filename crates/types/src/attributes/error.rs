@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::tag;
 use crate::NameError;
-use crate::limits::{ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, HEADERS_BYTES_MAX};
+use crate::limits::{ATTRIBUTES_BYTES_MAX, BACKOFF_LIST_MAX, HEADERS_BYTES_MAX, REASON_BYTES_MAX};
 
 /// Why bytes are not a valid list of attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +51,7 @@ impl fmt::Display for Name {
             tag::GROUP => "group",
             tag::DEDUPE_RETENTION => "remember",
             tag::POSTPONE_MAX => "postpone_max",
+            tag::BURIED => "buried",
             other => return write!(f, "attribute {other:#06x}"),
         })
     }
@@ -67,6 +68,7 @@ fn malformed(attribute: u16) -> String {
             format!("backoff must have 1 to {BACKOFF_LIST_MAX} waits, and a jitter of at most 100 percent")
         }
         tag::GROUP => NameError::Group.to_string(),
+        tag::BURIED => format!("buried is a reason of at most {REASON_BYTES_MAX} bytes of UTF-8"),
         other => format!("{} is malformed", Name(other)),
     }
 }
@@ -89,7 +91,7 @@ mod tests {
             assert_eq!(error.to_string(), message);
         }
         let known = [tag::HEADER, tag::EXPIRES, tag::ATTEMPTS_MAX, tag::BACKOFF, tag::DEDUPE_RETENTION];
-        for tag in known.into_iter().chain([tag::POSTPONE_MAX, tag::GROUP]) {
+        for tag in known.into_iter().chain([tag::POSTPONE_MAX, tag::GROUP, tag::BURIED]) {
             for error in [AttributeError::Malformed(tag), AttributeError::UnknownKind(tag, 9)] {
                 assert!(!error.to_string().contains("0x"), "{error}");
             }

@@ -35,6 +35,7 @@ final class AttributesCodec
      *     created_at_ms?: int, // `u64`, set by the producer.
      *     schedule_reference?: string, // Opaque.
      *     postpone_max_ms?: int, // `u64` milliseconds, at most `DELAY_MS_MAX` (`INVALID`): see PUSH. It only means something in a push that postpones.
+     *     buried?: string, // Text, at most `REASON_BYTES_MAX` bytes, may be empty: the job is buried from the start, for this reason, as one is that comes from elsewhere and was set aside there. It only means something in a push; the job itself does not have it.
      *     unknown?: list<array{int, string}>, // Tags and values that this version does not know.
      * } $a
      */
@@ -67,6 +68,9 @@ final class AttributesCodec
         }
         if (isset($a['postpone_max_ms'])) {
             $out .= self::element(0x0009, pack('P', $a['postpone_max_ms']));
+        }
+        if (isset($a['buried'])) {
+            $out .= self::element(0x800B, $a['buried']);
         }
 
         return ($a['unknown'] ?? []) === [] ? $out : Tagged::merge($out, $a['unknown']);
@@ -113,6 +117,9 @@ final class AttributesCodec
                     break;
                 case 0x0009:
                     $a['postpone_max_ms'] = Tagged::number('P', $value);
+                    break;
+                case 0x800B:
+                    $a['buried'] = $value;
                     break;
                 default:
                     $a['unknown'][] = [$tag, $value];

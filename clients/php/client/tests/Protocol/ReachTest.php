@@ -189,6 +189,7 @@ final class ReachTest extends TestCase
             group: 'ann',
             createdAt: new \DateTimeImmutable('@1000000000'),
             scheduleReference: "\0\1",
+            buried: 'no such address',
         );
         $client->pushMany('t', [$everything, new NewJob('x')], batchJobsMax: 1, idempotencyKey: md5('list', true));
     }

@@ -79,6 +79,7 @@ final class Schema
         'created_at_ms' => 0x0007,
         'schedule_reference' => 0x0008,
         'postpone_max_ms' => 0x0009,
+        'buried' => 0x800B,
     ];
     /** Tags by name. */
     public const CONDITIONS = [

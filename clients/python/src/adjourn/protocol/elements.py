@@ -71,6 +71,11 @@ class Attributes:
     """`u64` milliseconds, at most `DELAY_MS_MAX` (`INVALID`): see PUSH. It only means something in a push that
     postpones.
     """
+    buried: str | None = None
+    """Text, at most `REASON_BYTES_MAX` bytes, may be empty: the job is buried from the start, for this reason, as
+    one is that comes from elsewhere and was set aside there. It only means something in a push; the job itself
+    does not have it.
+    """
     others: tuple[tuple[int, bytes], ...] = ()
     """Attributes that this client does not know, as tag and value."""
 
@@ -95,6 +100,8 @@ class Attributes:
             parts.append(element(8, self.schedule_reference))
         if self.postpone_max_ms is not None:
             parts.append(ELEMENT_U64.pack(9, 8, self.postpone_max_ms))
+        if self.buried is not None:
+            parts.append(element(0x800B, text(self.buried)))
         if self.others:
             parts = in_order([*parts, *(element(tag, value) for tag, value in self.others)])
         return b"".join(parts)
@@ -134,6 +141,8 @@ class Attributes:
                 found["schedule_reference"] = value
             elif tag == 9:
                 found["postpone_max_ms"] = exactly(U64, value)
+            elif tag == 0x800B:
+                found["buried"] = value.decode()
             else:
                 others.append((tag, value))
         return cls(headers=tuple(headers), others=tuple(others), **found)

@@ -50,6 +50,9 @@ final class ElementJson {
         if (f.has("postpone_max_ms")) {
             elements = elements.with(Elements.u64(0x0009, f.u64("postpone_max_ms")));
         }
+        if (f.has("buried")) {
+            elements = elements.with(Elements.text(0x800b, f.text("buried")));
+        }
         for (Json unknown : f.objects("unknown")) {
             elements = elements.and(new Elements.Element(unknown.u32("tag"), unknown.bytes("value")));
         }
@@ -74,6 +77,7 @@ final class ElementJson {
         in.first(0x0007, FrameReader::u64).ifPresent(value -> json.put("created_at_ms", Long.toUnsignedString(value)));
         in.first(0x0008, FrameReader::rest).ifPresent(value -> json.put("schedule_reference", Json.base64(value)));
         in.first(0x0009, FrameReader::u64).ifPresent(value -> json.put("postpone_max_ms", Long.toUnsignedString(value)));
+        in.first(0x800b, FrameReader::restText).ifPresent(value -> json.put("buried", value));
         List<Map<String, Object>> unknown = in.all().stream().filter(one -> !Attribute.isKnown(one.tag()))
                 .map(one -> Map.<String, Object>of("tag", one.tag(), "value", Json.base64(one.value()))).toList();
         if (!unknown.isEmpty()) {

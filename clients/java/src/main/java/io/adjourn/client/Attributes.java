@@ -87,6 +87,11 @@ public final class Attributes {
         return Attribute.postponeMaxMs(elements).map(Millis::duration);
     }
 
+    /** Why a push with these attributes buries its job at once. */
+    public Optional<String> buried() {
+        return Attribute.buried(elements);
+    }
+
     /** The same with another header. */
     public Attributes withHeader(String name, String value) {
         return new Attributes(elements.and(Attribute.headers(new Header(name, value))));
@@ -142,6 +147,11 @@ public final class Attributes {
     /** The same with a cap for postponing. */
     public Attributes withPostponeMax(Duration max) {
         return with(Attribute.postponeMaxMs(Millis.of(max)));
+    }
+
+    /** The same, and the push buries its job at once, for this reason, which may be empty. */
+    public Attributes withBuried(String reason) {
+        return with(Attribute.buried(reason));
     }
 
     /** The same with an attribute of a newer server. */

@@ -143,6 +143,14 @@ public final class NewJob {
         return attributes(attributes.withPostponeMax(max));
     }
 
+    /**
+     * It is buried from the start, for this reason, which may be empty: for a job that comes from elsewhere and was set aside
+     * there. The job itself does not have this attribute.
+     */
+    public NewJob buried(String reason) {
+        return attributes(attributes.withBuried(reason));
+    }
+
     /** All attributes at once. */
     public NewJob attributes(Attributes newAttributes) {
         return new NewJob(body, due, priority, ttrMs, ifExists, key, newAttributes);

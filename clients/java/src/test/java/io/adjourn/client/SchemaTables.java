@@ -30,7 +30,7 @@ final class SchemaTables {
     static final List<Named> ATTRIBUTES = List.of(new Named("headers", 1L), new Named("expires", 32770L),
             new Named("attempts_max", 32771L), new Named("backoff", 32772L), new Named("group", 5L),
             new Named("dedupe_retention_ms", 6L), new Named("created_at_ms", 7L), new Named("schedule_reference", 8L),
-            new Named("postpone_max_ms", 9L));
+            new Named("postpone_max_ms", 9L), new Named("buried", 32779L));
 
     static final List<Named> CONDITIONS = List.of(new Named("topic", 1L), new Named("states", 2L), new Named("due_from_ms", 3L),
             new Named("due_before_ms", 4L), new Named("key_prefix", 5L), new Named("attempts_min", 6L),

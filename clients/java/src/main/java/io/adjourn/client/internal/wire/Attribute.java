@@ -46,6 +46,11 @@ public final class Attribute {
      * postpones.
      */
     public static final int POSTPONE_MAX_MS = 0x0009;
+    /**
+     * Text, at most {@code REASON_BYTES_MAX} bytes, may be empty: the job is buried from the start, for this reason, as one is
+     * that comes from elsewhere and was set aside there. It only means something in a push; the job itself does not have it.
+     */
+    public static final int BURIED = 0x800b;
 
     private Attribute() {
     }
@@ -54,7 +59,7 @@ public final class Attribute {
     public static boolean isKnown(int tag) {
         return switch (tag) {
             case HEADERS, EXPIRES, ATTEMPTS_MAX, BACKOFF, GROUP, DEDUPE_RETENTION_MS, CREATED_AT_MS, SCHEDULE_REFERENCE,
-                    POSTPONE_MAX_MS -> true;
+                    POSTPONE_MAX_MS, BURIED -> true;
             default -> false;
         };
     }
@@ -129,5 +134,13 @@ public final class Attribute {
 
     public static Optional<Long> postponeMaxMs(Elements in) {
         return in.first(POSTPONE_MAX_MS, FrameReader::u64);
+    }
+
+    public static Elements.Element buried(String value) {
+        return Elements.text(BURIED, value);
+    }
+
+    public static Optional<String> buried(Elements in) {
+        return in.first(BURIED, FrameReader::restText);
     }
 }
