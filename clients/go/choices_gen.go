@@ -109,7 +109,7 @@ type BuriedReason uint8
 const (
 	// NotBuried: the job is not buried.
 	NotBuried BuriedReason = 0
-	// BuriedByWorker: a consumer buried it.
+	// BuriedByWorker: a consumer buried it, or its push.
 	BuriedByWorker BuriedReason = 1
 	// AttemptsUsedUp: its attempts are used up.
 	AttemptsUsedUp BuriedReason = 2

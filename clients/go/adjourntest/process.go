@@ -90,6 +90,9 @@ func environment() (kept []string) {
 
 func (p *process) send(signal syscall.Signal) { p.cmd.Process.Signal(signal) }
 
+// awaitStop waits until the process stands still: its threads go on until the one that gets the signal has its turn.
+func (p *process) awaitStop() { syscall.Wait4(p.cmd.Process.Pid, nil, syscall.WUNTRACED, nil) }
+
 // end sends a signal and waits until the server has ended.
 func (p *process) end(signal syscall.Signal) {
 	p.send(signal)

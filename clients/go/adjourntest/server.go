@@ -84,7 +84,14 @@ func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
 
 // Freeze stops the process without ending it, Thaw lets it go on.
-func (s *Server) Freeze() { s.send(syscall.SIGSTOP) }
+func (s *Server) Freeze() {
+	s.send(syscall.SIGSTOP)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		s.process.awaitStop()
+	}
+}
 
 // Thaw lets a frozen server go on.
 func (s *Server) Thaw() { s.send(syscall.SIGCONT) }

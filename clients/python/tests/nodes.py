@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import socket
@@ -72,6 +73,8 @@ class Node:
     def freeze(self) -> None:
         """It takes connections and answers nothing, until `thaw`."""
         self.process.send_signal(signal.SIGSTOP)
+        # Its threads go on until the one that gets the signal has its turn.
+        os.waitpid(self.process.pid, os.WUNTRACED)
 
     def thaw(self) -> None:
         """It goes on."""

@@ -14,9 +14,9 @@ use adjourn_protocol::{
     Push, PushResult, ReleaseKind, Request, RequestId, Reserve, Response, SettleResult, StatsReport,
     TopicReport, TopicSet, TopicSettings, Welcome,
 };
-use adjourn_types::limits::KICK_JOBS_MAX;
 #[cfg(doc)]
 use adjourn_types::limits::REASON_BYTES_MAX;
+use adjourn_types::limits::{IDEMPOTENT_LIST_JOBS_MAX, KICK_JOBS_MAX};
 use adjourn_types::{JobId, Lease, Millis, PolicyChange, TopicName, When, whole_ms};
 
 /// A client of one queue: a session, and the connection that carries it at the time.
@@ -94,8 +94,8 @@ impl Client {
         self.submit(push)
     }
 
-    /// Like [`push_detached`](Self::push_detached), under a key of the caller: whoever pushes the same jobs under it again, also from
-    /// another process, adds them once, as long as the queue
+    /// Like [`push_detached`](Self::push_detached), under a key of the caller, and those that follow it: whoever pushes one of these jobs under
+    /// its key again, also from another process and beside other jobs, adds nothing, as long as the queue
     /// [remembers](adjourn_protocol::Idempotency) the key. For jobs that are taken over from elsewhere, where a crash leaves open
     /// which of them were pushed.
     pub fn push_under(
@@ -104,7 +104,9 @@ impl Client {
         topic: &TopicName,
         jobs: Vec<NewJob>,
     ) -> Result<PushTicket, ClientError> {
-        let idempotency = Some(Idempotency { key, list_jobs: 0 });
+        // Not their number: a job is the same one beside others.
+        let list_jobs = u32::try_from(IDEMPOTENT_LIST_JOBS_MAX).unwrap_or(u32::MAX);
+        let idempotency = Some(Idempotency { key, list_jobs });
         self.submit(Request::Push(Push { topic: topic.clone(), sequence: 0, jobs, idempotency }))
     }
 

@@ -146,7 +146,7 @@ impl DecodeError {
             Self::OutOfRange { .. }
             | Self::Weights { .. }
             | Self::Name(_)
-            | Self::Attributes(AttributeError::OutOfRange(..))
+            | Self::Attributes(AttributeError::OutOfRange(..) | AttributeError::NotOfSchedule(_))
             | Self::Policy(
                 PolicyError::OutOfRange { .. }
                 | PolicyError::Url(_)

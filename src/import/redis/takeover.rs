@@ -235,7 +235,7 @@ impl Stays {
             writeln!(out, "{held} stay: workers have them, or had them when they were stopped")?;
         }
         if self.changed > 0 {
-            writeln!(out, "{} stay: they changed meanwhile, run this again", self.changed)?;
+            writeln!(out, "{} were no longer as they had been read: run this again", self.changed)?;
         }
         Ok(())
     }
@@ -290,7 +290,7 @@ impl<'a> Takeover<'a> {
         let lists: Vec<_> = self.refused.keys().map(|key| String::from_utf8_lossy(key)).collect();
         let told = self.refused.values().flatten().take(TOLD_MAX).map(|told| format!("\n{told}"));
         let message = format!(
-            "the queue refused {jobs} jobs, which stay in {} in Redis: run this again when it takes them, or remove them there with LREM{}",
+            "the queue refused {jobs} jobs, which stay in {} in Redis: run this again when it takes them, or give up one with LSET LIST PLACE \"\"{}",
             lists.join(", "),
             told.collect::<String>()
         );
@@ -339,7 +339,7 @@ impl<'a> Takeover<'a> {
     }
 
     async fn claim(&mut self, claim: &Claim, staged: &[u8], jobs: Vec<Vec<Vec<u8>>>) -> Result<u64, Failure> {
-        let script = [claim.script, CLAIM].concat();
+        let script = ["local clean\n", claim.script, CLAIM].concat();
         let keys = [&[staged.to_vec()], claim.keys.as_slice()].concat();
         let (width, first) = (jobs.first().map_or(1, Vec::len), 4 + claim.arguments.len());
         let numbers = String::from(draw()?).into_bytes();
@@ -378,9 +378,11 @@ impl<'a> Takeover<'a> {
         })?;
         let places = refused.keys().map(|line| (line + 1).to_string().into_bytes());
         let arguments: Vec<Vec<u8>> = std::iter::once(number).chain(places).collect();
-        self.redis.run(PUSHED, &[staged.to_vec()], &arguments)?;
-        if !refused.is_empty() {
-            self.refused.insert(staged.to_vec(), refused.into_values().collect());
+        let stays = self.redis.run(PUSHED, &[staged.to_vec()], &arguments)?;
+        // Another import may have pushed them meanwhile.
+        if stays > 0 {
+            let told = refused.iter().map(|(line, why)| format!("place {}: {why}", line + 1));
+            self.refused.insert(staged.to_vec(), told.collect());
         }
         Ok(())
     }

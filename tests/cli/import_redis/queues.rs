@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::super::commands::Rig;
+use super::super::import::jobs;
 use super::{Redis, by_body, import, reserved, shown};
 use adjourn_types::limits::TTR_MS_MAX;
 
@@ -240,6 +241,30 @@ fn the_jobs_of_php_delayqueue() {
     assert_eq!(by_body(&rig)[&body(6)]["state"], "ready");
     assert_eq!(redis.keys(), ["dq_bucket_0", "dq_job_info"]);
     assert_eq!(redis.say::<Vec<String>>("HKEYS dq_job_info"), ["alone"]);
+}
+
+#[test]
+fn jobs_of_php_delayqueue_behind_a_refused_one_are_not_early() {
+    let Some(redis) = Redis::start() else { return };
+    let rig = Rig::start();
+    rig.ok(&["topic", "set", "full", "--jobs-max", "1"]);
+    let mut pipe = redis::pipe();
+    for nth in 0..700 {
+        let topic = if nth < 2 { "full" } else { "orders" };
+        let name = format!("{topic}:{nth}");
+        pipe.cmd("HSET").arg("dq_job_info").arg(&name).arg("{}").ignore();
+        pipe.cmd("ZADD").arg("dq_bucket_0").arg(1_900_000_000 + nth).arg(&name).ignore();
+    }
+    pipe.exec(&mut redis.connect()).expect("filled");
+    let (code, told) = import(&rig, &redis, "--php-delayqueue --stopped");
+    assert_eq!((code, told.contains("refused 1 jobs")), (Some(1), true), "{told}");
+    let (code, told) = import(&rig, &redis, "--php-delayqueue");
+    assert_eq!((code, told.contains("workers")), (Some(1), false), "{told}");
+    assert!(jobs(&rig).iter().all(|job| job["state"] == "delayed"));
+    rig.ok(&["topic", "set", "full", "--jobs-max", "none"]);
+    let (code, told) = import(&rig, &redis, "--php-delayqueue --stopped");
+    assert_eq!((code, jobs(&rig).len()), (Some(0), 700), "{told}");
+    assert!(jobs(&rig).iter().all(|job| job["state"] == "delayed") && redis.keys().is_empty());
 }
 
 /// A job of ouqiang's queue in MessagePack. Its texts have fewer than 32 bytes, its time to run is below 128.

@@ -187,6 +187,61 @@ fn a_job_that_is_too_large_holds_no_other_back() {
     assert_eq!((jobs(&rig).len(), redis.keys()), (5, vec!["delayed".to_owned()]));
 }
 
+#[test]
+fn a_line_keeps_its_number_beside_others() {
+    let Some(redis) = Redis::start() else { return };
+    let rig = Rig::start();
+    let (list, line) =
+        ("adjourn-import:{x}:x", |body: &str| format!("{{\"topic\":\"t\",\"body\":\"{body}\"}}"));
+    let number = "0123456789abcdef0123000000000001";
+    let push = |lines: &[&str]| {
+        let _: i64 = redis.send(
+            &[
+                &[b"RPUSH".as_slice(), list.as_bytes()],
+                &lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>()[..],
+            ]
+            .concat(),
+        );
+        import(&rig, &redis, "--zset nothing --topic t")
+    };
+    let (first, second) = (line("a"), line("b"));
+    let (code, told) = push(&[number, &first, &second]);
+    assert_eq!((code, told.contains("took over 2 jobs")), (Some(0), true), "{told}");
+    // As an importer that was killed leaves it, which had seen the first one pushed.
+    let (code, told) = push(&[number, "", &second]);
+    assert_eq!((code, jobs(&rig).len(), redis.keys().len()), (Some(0), 2, 0), "{told}");
+}
+
+#[test]
+fn an_import_that_may_not_write_takes_nothing_out() {
+    let Some(redis) = Redis::start() else { return };
+    let rig = Rig::start();
+    for forbidden in ["rpush", "zrem", "zscore", "eval", "exists"] {
+        let _: i64 = redis.say("ZADD delayed 1900000000 a");
+        let _: String = redis.say(&format!("ACL SETUSER importer on >secret ~* +@all -{forbidden}"));
+        let url = format!("redis://importer:secret@127.0.0.1:{}/0", redis.port);
+        let ended = rig.run(&["import", "redis", &url, "--zset", "delayed", "--topic", "orders"], b"");
+        assert_eq!(ended.code, Some(1), "{forbidden}: {}", ended.errors);
+        let told = ended.errors.contains("permission") || ended.errors.contains("can't run this command");
+        assert!(told && !ended.errors.contains("secret"), "{forbidden}: {}", ended.errors);
+        assert_eq!(redis.say::<i64>("ZCARD delayed"), 1, "{forbidden}");
+        let _: i64 = redis.say("ACL DELUSER importer");
+        let _: i64 = redis.say("DEL adjourn-import:{delayed}:delayed");
+    }
+    assert!(jobs(&rig).is_empty());
+}
+
+#[test]
+fn jobs_leave_a_redis_that_is_full() {
+    let Some(redis) = Redis::start() else { return };
+    let rig = Rig::start();
+    fill(&redis, 600);
+    let _: String = redis.say("CONFIG SET maxmemory 1");
+    let (code, told) = import(&rig, &redis, "--zset delayed --topic orders");
+    assert_eq!((code, told.starts_with("took over 600 jobs")), (Some(0), true), "{told}");
+    assert!(redis.keys().is_empty());
+}
+
 /// One importer may see a job refused that another one pushes a moment later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_imports_into_a_full_topic_push_each_job_once() {

@@ -67,7 +67,7 @@ impl Job {
 }
 
 impl Model {
-    fn group_policy(&self, topic: usize) -> GroupPolicy {
+    pub(super) fn group_policy(&self, topic: usize) -> GroupPolicy {
         self.topics[topic].rule.policy.groups
     }
 

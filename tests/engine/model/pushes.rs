@@ -179,7 +179,9 @@ impl Model {
         });
         match buried {
             Some(reason) => {
+                let fifo = self.group_policy(topic).fifo;
                 let job = self.find_mut(id.0);
+                job.holds_place = fifo && !job.group().is_empty();
                 job.state = State::Buried(BuryReason::Consumer);
                 job.past.reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
             }

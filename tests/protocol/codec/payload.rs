@@ -223,6 +223,13 @@ impl Record {
         }
     }
 
+    /// Takes an element away from those in a field.
+    pub(super) fn without_element(&mut self, name: &str, element: &str) {
+        if let Some(Value::Elements(elements)) = self.value_mut(name) {
+            elements.fields.retain(|field| field.name != element);
+        }
+    }
+
     /// Makes a field 0 or empty.
     pub(super) fn clear(&mut self, name: &str) {
         self.fields.iter_mut().filter(|field| field.name == name).for_each(Field::clear);

@@ -56,7 +56,11 @@ pub(super) fn fitted(mut record: Record) -> Record {
         "firing" => firing(it),
         "RESCHEDULE" => delay(it, "due_kind", "due_ms"),
         "expiry" => delay(it, "kind", "ms"),
-        "TOUCH" | "job_template" => time_to_run(it),
+        "TOUCH" => time_to_run(it),
+        "job_template" => {
+            time_to_run(it);
+            it.without_element("attributes", "buried");
+        }
         "RELEASE" => release(it),
         "PUSH" => known_by(it),
         "RESERVE" | "SUBSCRIBE" => weights(it),

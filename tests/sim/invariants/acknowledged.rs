@@ -10,7 +10,7 @@ use adjourn_protocol::{
 };
 use adjourn_replica::ConnectionId;
 use adjourn_types::limits::{PRIORITY_DEFAULT, PRIORITY_UNSAID};
-use adjourn_types::{AttributeSet, Attributes, IfExists, JobId, JobState, Key, TopicName};
+use adjourn_types::{AttributeSet, Attributes, IfExists, JobId, JobState, Key, TopicName, tag};
 use bytes::Bytes;
 
 use super::super::clients::EDIT_HEADER;
@@ -219,6 +219,7 @@ impl Acknowledged {
 impl Job {
     fn new(topic: &TopicName, new: &NewJob) -> Self {
         let NewJob { key, priority, attributes, body, .. } = new.clone();
+        let attributes = attributes.without(tag::BURIED);
         let priority = if priority == PRIORITY_UNSAID { PRIORITY_DEFAULT } else { priority };
         Self { topic: topic.clone(), key, priority, attributes, body }
     }

@@ -10,7 +10,7 @@ use adjourn_protocol::{
     Edit, JobRef, JobReport, List, NewJob, Push, PushResult, Request, RequestId, Response,
 };
 use adjourn_replica::ConnectionId;
-use adjourn_types::{IfExists, JobId, JobState, Key, ListOrder, States, TopicName};
+use adjourn_types::{Attributes, IfExists, JobId, JobState, Key, ListOrder, States, TopicName};
 use bytes::Bytes;
 
 use super::super::seen::{Seen, When};
@@ -115,6 +115,7 @@ impl Pages {
             let asked = self.asked.get(&new.body).copied().unwrap_or(0);
             let NewJob { key, attributes, due, .. } = new;
             let stays = attributes.policy().expires.is_none()
+                && Attributes::buried_of(attributes.as_bytes()).is_none()
                 && !changes_what_is_there(new)
                 && !self.touched.contains(id)
                 && key.as_ref().is_none_or(|key| !self.doubtful.contains(key))

@@ -67,8 +67,8 @@ type Attributes struct {
 	// push that postpones.
 	PostponeMaxMs *uint64
 	// Buried: text, at most limits.ReasonBytesMax bytes, may be empty: the job is buried from the start, for this
-	// reason, as one is that comes from elsewhere and was set aside there. It only means something in a push; the job
-	// itself does not have it.
+	// reason, as one is that comes from elsewhere and was set aside there. Broken or longer: `MALFORMED`. It only means
+	// something in a push; the job itself does not have it, and a schedule cannot (`INVALID`).
 	Buried *string
 	// Unknown has the attributes that this version does not know, as they came.
 	Unknown []UnknownElement

@@ -9,7 +9,7 @@ namespace Adjourn;
 /** Why a job is buried. */
 enum BuriedReason: int
 {
-    /** A consumer buried it. */
+    /** A consumer buried it, or its push. */
     case ByConsumer = 1;
     /** Its attempts are used up. */
     case AttemptsUsedUp = 2;

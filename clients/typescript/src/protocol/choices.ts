@@ -115,7 +115,7 @@ export const STATE_NAMES = ['delayed', 'ready', 'reserved', 'buried', 'finished'
 export const BURIED = {
   /** The job is not buried. */
   not_buried: 0,
-  /** A consumer buried it. */
+  /** A consumer buried it, or its push. */
   consumer: 1,
   /** Its attempts are used up. */
   attempts_used_up: 2,

@@ -78,8 +78,8 @@ export interface Attributes {
   readonly postponeMaxMs?: bigint;
   /**
    * Text, at most `REASON_BYTES_MAX` bytes, may be empty: the job is buried from the start, for this reason, as one is
-   * that comes from elsewhere and was set aside there. It only means something in a push; the job itself does not have
-   * it.
+   * that comes from elsewhere and was set aside there. Broken or longer: `MALFORMED`. It only means something in a
+   * push; the job itself does not have it, and a schedule cannot (`INVALID`).
    */
   readonly buried?: string;
   /** Those that this version does not know. */

@@ -1,7 +1,7 @@
 // Real servers for tests: each on a free port of the loopback interface, with its data in a temporary folder.
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -87,6 +87,10 @@ export class Server {
   /** The process stands still: its connections stay. */
   freeze() {
     this.child.kill('SIGSTOP');
+    // Its threads go on until the one that gets the signal has its turn.
+    const threads = `/proc/${this.child.pid}/task`;
+    const isStopped = (thread) => / T [^)]*$/.test(readFileSync(`${threads}/${thread}/stat`, 'utf8'));
+    while (!readdirSync(threads).every(isStopped));
   }
 
   thaw() {

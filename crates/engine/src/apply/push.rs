@@ -203,6 +203,8 @@ impl<S: JobStore> Applier<'_, S> {
         match buried {
             Some(reason) => {
                 job.set_buried(BuryReason::Consumer);
+                // In a group that is in order it holds up those behind it, as one that was reserved before does.
+                job.set_holds_place(self.engine.topics.is_in_order(&job));
                 if let Some(reason) = some_text(reason, REASON_BYTES_MAX) {
                     job.set_reason(reason);
                 }

@@ -20,7 +20,9 @@ use adjourn_types::limits::{
     SCHEDULE_NAME_BYTES_MAX, SCHEDULE_NOTE_BYTES_MAX, SCHEDULE_WHEN_BYTES_MAX, SCHEDULE_ZONE_BYTES_MAX,
     SCHEDULES_LISTED_MAX,
 };
-use adjourn_types::{Attributes, Firing, JobId, Key, Millis, PausedBy, ScheduleRules, TopicName};
+use adjourn_types::{
+    AttributeError, Attributes, Firing, JobId, Key, Millis, PausedBy, ScheduleRules, TopicName, tag,
+};
 pub use position::SchedulePosition;
 pub(crate) use records::{
     decode_filled, decode_instants, decode_list, decode_report, decode_scheduled, encode_filled,
@@ -318,6 +320,9 @@ impl Field for ScheduleSet {
         check_rules(&self.rules)?;
         check_ttr(self.template.ttr_ms)?;
         not_longer(self.template.body.len(), body_bytes_max, "body")?;
+        if Attributes::buried_of(self.template.attributes.as_bytes()).is_some() {
+            return Err(AttributeError::NotOfSchedule(tag::BURIED).into());
+        }
         Ok(self.template.attributes.check_new()?)
     }
 

@@ -30,6 +30,9 @@ pub enum AttributeError {
     /// A critical attribute that this version does not know.
     #[error("attribute {0:#06x} is critical and not known to this server: use a newer server")]
     Unsupported(u16),
+    /// The jobs of a schedule cannot have this one.
+    #[error("{} is for a push: a schedule cannot have it, leave it out", Name(*.0))]
+    NotOfSchedule(u16),
     /// A number of milliseconds is greater than its limit.
     #[error("{name} is at most {1} ms", name = Name(*.0))]
     OutOfRange(u16, u64),

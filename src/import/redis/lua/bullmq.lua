@@ -13,6 +13,11 @@ local function take(at)
     if kind == 'active' and redis.call('EXISTS', key .. ':lock') == 1 then return false end
     if redis.call('LREM', KEYS[2], -1, id) == 0 then return false end
   end
+  return true
+end
+local function clean(at)
+  local prefix, id = ARGV[4], ARGV[at]
+  local key = prefix .. id
   redis.pcall('SREM', prefix .. 'stalled', id)
   -- Bull alone has this one.
   redis.pcall('ZREM', prefix .. 'priority', id)
@@ -22,5 +27,4 @@ local function take(at)
     if owner == id then redis.call('DEL', prefix .. 'de:' .. deduplication) end
   end
   redis.call('DEL', key, key .. ':logs', key .. ':failed', key .. ':unsuccessful')
-  return true
 end

@@ -5,6 +5,12 @@ local function take(at)
   local body = redis.call('HGET', KEYS[2], name)
   if not body or redis.sha1hex(body) ~= ARGV[at + 1] then return false end
   if ARGV[4] == 'zset' and redis.call('ZREM', KEYS[3], name) == 0 then return false end
+  -- It is due only when it is to be.
+  if ARGV[4] == 'hash' then
+    for nth = 4, #KEYS do
+      if redis.call('ZSCORE', KEYS[nth], name) then return false end
+    end
+  end
   if ARGV[4] == 'list' and redis.call('LREM', KEYS[3], 1, name) == 0 then return false end
   redis.call('HDEL', KEYS[2], name)
   for nth = 4, #KEYS do redis.pcall('ZREM', KEYS[nth], name) end

@@ -7,7 +7,8 @@ local function take(at)
     local body = redis.call('HGET', KEYS[3], member)
     if not body or redis.sha1hex(body) ~= ARGV[at + 2] then return false end
   end
-  redis.call('ZREM', KEYS[2], member)
-  if KEYS[3] then redis.call('HDEL', KEYS[3], member) end
-  return true
+  return redis.call('ZREM', KEYS[2], member) == 1
+end
+local function clean(at)
+  if KEYS[3] then redis.call('HDEL', KEYS[3], ARGV[at]) end
 end

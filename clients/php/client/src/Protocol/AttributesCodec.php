@@ -35,7 +35,7 @@ final class AttributesCodec
      *     created_at_ms?: int, // `u64`, set by the producer.
      *     schedule_reference?: string, // Opaque.
      *     postpone_max_ms?: int, // `u64` milliseconds, at most `DELAY_MS_MAX` (`INVALID`): see PUSH. It only means something in a push that postpones.
-     *     buried?: string, // Text, at most `REASON_BYTES_MAX` bytes, may be empty: the job is buried from the start, for this reason, as one is that comes from elsewhere and was set aside there. It only means something in a push; the job itself does not have it.
+     *     buried?: string, // Text, at most `REASON_BYTES_MAX` bytes, may be empty: the job is buried from the start, for this reason, as one is that comes from elsewhere and was set aside there. Broken or longer: `MALFORMED`. It only means something in a push; the job itself does not have it, and a schedule cannot (`INVALID`).
      *     unknown?: list<array{int, string}>, // Tags and values that this version does not know.
      * } $a
      */

@@ -73,8 +73,8 @@ class Attributes:
     """
     buried: str | None = None
     """Text, at most `REASON_BYTES_MAX` bytes, may be empty: the job is buried from the start, for this reason, as
-    one is that comes from elsewhere and was set aside there. It only means something in a push; the job itself
-    does not have it.
+    one is that comes from elsewhere and was set aside there. Broken or longer: `MALFORMED`. It only means
+    something in a push; the job itself does not have it, and a schedule cannot (`INVALID`).
     """
     others: tuple[tuple[int, bytes], ...] = ()
     """Attributes that this client does not know, as tag and value."""

@@ -315,7 +315,7 @@ class BuriedReason(IntEnum):
     NOT_BURIED = 0
     """The job is not buried."""
     BY_CONSUMER = 1
-    """A consumer buried it."""
+    """A consumer buried it, or its push."""
     ATTEMPTS_USED_UP = 2
     """Its attempts are used up."""
     TOO_LATE = 3

@@ -13,14 +13,14 @@ use tokio::time::Instant;
 use super::super::super::caller::Caller;
 use super::super::super::problem::Problem;
 use super::command::{Command, Put};
-use super::held::{Held, HeldJob};
+use super::command_stream::CommandStream;
+use super::held_jobs::{HeldJob, HeldJobs};
 use super::queue::{Queue, is_about_its_state, new_job};
 use super::reply::{
     BAD_FORMAT, DELETED, NOT_FOUND, OUT_OF_MEMORY, Reply, data, found, not_found, refusal, write_job,
 };
 use super::stats;
-use super::tubes::{Place, default_tube};
-use super::wires::Wires;
+use super::tubes::{ConnectionTubes, default_tube};
 use adjourn_protocol::{
     Delivered, ErrorCode, JobRef, JobReport, NewJob, PushResult, ReleaseKind, Request, Reserve, SettleResult,
     TopicReport, TopicSet, TopicSettings,
@@ -36,13 +36,13 @@ const EDITED_WITHIN_MS: u64 = 1000;
 /// One connection.
 pub(super) struct Conversation {
     queue: Queue,
-    place: Place,
-    held: Held,
+    tubes: ConnectionTubes,
+    held: HeldJobs,
 }
 
 impl Conversation {
-    pub(super) fn new(caller: Caller, place: Place) -> Self {
-        Self { queue: Queue(caller), place, held: Held::default() }
+    pub(super) fn new(caller: Caller, tubes: ConnectionTubes) -> Self {
+        Self { queue: Queue(caller), tubes, held: HeldJobs::default() }
     }
 
     /// The connection has ended: its jobs go back.
@@ -55,10 +55,14 @@ impl Conversation {
     /// # Errors
     ///
     /// If the connection has ended.
-    pub(super) async fn obey(&mut self, commands: Vec<Command>, wires: &mut Wires) -> io::Result<()> {
+    pub(super) async fn obey(
+        &mut self,
+        commands: Vec<Command>,
+        stream: &mut CommandStream,
+    ) -> io::Result<()> {
         for command in &commands {
             self.queue.0.wait_for_turn().await;
-            self.place.tubes().count(command);
+            self.tubes.all().count(command);
         }
         let count = commands.len();
         let mut commands = commands.into_iter();
@@ -69,20 +73,20 @@ impl Conversation {
                     _ => None,
                 });
                 let puts = std::iter::once(first).chain(rest).collect();
-                self.put(puts, &mut wires.out).await;
+                self.put(puts, &mut stream.out).await;
             }
-            Some(Command::Reserve { timeout_s }) => self.reserve_all(count, timeout_s, wires).await?,
+            Some(Command::Reserve { timeout_s }) => self.reserve_all(count, timeout_s, stream).await?,
             Some(Command::Delete(first)) => {
                 let rest = commands.filter_map(|command| match command {
                     Command::Delete(id) => Some(id),
                     _ => None,
                 });
                 let ids = std::iter::once(first).chain(rest).collect();
-                self.delete_all(ids, &mut wires.out).await;
+                self.delete_all(ids, &mut stream.out).await;
             }
             Some(command) => {
                 let reply = self.obey_one(command).await;
-                wires.out.extend_from_slice(&reply.unwrap_or_else(|problem| refusal(&problem).into()));
+                stream.out.extend_from_slice(&reply.unwrap_or_else(|problem| refusal(&problem).into()));
             }
             None => {}
         }
@@ -93,19 +97,19 @@ impl Conversation {
         let reply = match command {
             Command::Use(tube) => {
                 let reply = format!("USING {tube}\r\n");
-                self.place.use_tube(tube);
+                self.tubes.use_tube(tube);
                 reply
             }
             Command::Watch(tube) => {
                 // More topics than a RESERVE may name.
-                if self.place.watched().len() >= RESERVE_TOPICS_MAX && !self.place.watched().contains(&tube) {
+                if self.tubes.watched().len() >= RESERVE_TOPICS_MAX && !self.tubes.watched().contains(&tube) {
                     return Ok(OUT_OF_MEMORY.into());
                 }
-                self.place.watch(tube);
-                format!("WATCHING {}\r\n", self.place.watched().len())
+                self.tubes.watch(tube);
+                format!("WATCHING {}\r\n", self.tubes.watched().len())
             }
-            Command::Ignore(tube) if self.place.ignore(&tube) => {
-                format!("WATCHING {}\r\n", self.place.watched().len())
+            Command::Ignore(tube) if self.tubes.ignore(&tube) => {
+                format!("WATCHING {}\r\n", self.tubes.watched().len())
             }
             Command::Ignore(_) => "NOT_IGNORED\r\n".to_owned(),
             Command::ReserveJob(id) => return self.reserve_job(id).await,
@@ -119,11 +123,11 @@ impl Conversation {
                 return Ok(self.found(job));
             }
             Command::PeekNext(next) => {
-                let job = self.queue.peek_next(self.place.used(), next).await?;
+                let job = self.queue.peek_next(self.tubes.used(), next).await?;
                 return Ok(self.found(job));
             }
             Command::Kick(bound) => {
-                format!("KICKED {}\r\n", self.queue.kick(self.place.used(), bound).await?)
+                format!("KICKED {}\r\n", self.queue.kick(self.tubes.used(), bound).await?)
             }
             Command::KickJob(id) => self.queue.kick_job(id).await?.to_owned(),
             Command::StatsJob(id) => {
@@ -136,8 +140,8 @@ impl Conversation {
             Command::StatsTube(tube) => return self.stats_tube(&tube).await,
             Command::Stats => return self.stats().await,
             Command::ListTubes => return Ok(data(&stats::list(&self.tubes().await?))),
-            Command::ListTubeUsed => format!("USING {}\r\n", self.place.used()),
-            Command::ListTubesWatched => return Ok(data(&stats::list(self.place.watched()))),
+            Command::ListTubeUsed => format!("USING {}\r\n", self.tubes.used()),
+            Command::ListTubesWatched => return Ok(data(&stats::list(self.tubes.watched()))),
             Command::PauseTube { tube, for_s } => self.pause(&tube, for_s).await?.to_owned(),
             Command::Put(_) | Command::Reserve { .. } | Command::Delete(_) | Command::Quit => String::new(),
         };
@@ -159,12 +163,12 @@ impl Conversation {
     }
 
     async fn put(&mut self, puts: Vec<Put>, out: &mut Vec<u8>) {
-        self.place.note_producer();
+        self.tubes.note_producer();
         let jobs: Vec<Option<NewJob>> = puts.into_iter().map(new_job).collect();
         let fits: Vec<bool> = jobs.iter().map(Option::is_some).collect();
         let sent: Vec<NewJob> = jobs.into_iter().flatten().collect();
         let pushed =
-            if sent.is_empty() { Ok(Vec::new()) } else { self.queue.push(self.place.used(), sent).await };
+            if sent.is_empty() { Ok(Vec::new()) } else { self.queue.push(self.tubes.used(), sent).await };
         let mut results = match pushed {
             Ok(results) => results.into_iter(),
             Err(problem) => {
@@ -194,18 +198,18 @@ impl Conversation {
         &mut self,
         count: usize,
         timeout_s: Option<u32>,
-        wires: &mut Wires,
+        stream: &mut CommandStream,
     ) -> io::Result<()> {
-        self.place.note_worker();
+        self.tubes.note_worker();
         let mut left = count;
         while left > 0 {
-            wires.flush().await?;
+            stream.flush().await?;
             if let Err(problem) = self.open_session().await {
-                wires.out.extend_from_slice(refusal(&problem).as_bytes());
+                stream.out.extend_from_slice(refusal(&problem).as_bytes());
                 left -= 1;
                 continue;
             }
-            left -= self.reserve(left, timeout_s, wires).await?;
+            left -= self.reserve(left, timeout_s, stream).await?;
         }
         Ok(())
     }
@@ -215,31 +219,31 @@ impl Conversation {
         &mut self,
         count: usize,
         timeout_s: Option<u32>,
-        wires: &mut Wires,
+        stream: &mut CommandStream,
     ) -> io::Result<usize> {
         let until = timeout_s.map(|timeout_s| Instant::now() + Duration::from_secs(timeout_s.into()));
         loop {
             let now = Instant::now();
             let soon = self.held.soon(now);
-            let by = if wires.has_ended() { Some(now) } else { soon.into_iter().chain(until).min() };
+            let by = if stream.has_ended() { Some(now) } else { soon.into_iter().chain(until).min() };
             // Rounded up: it must not be asked again and again during a last millisecond.
             let wait_ms = by.map_or(WAIT_MS_MAX, |by| match by.saturating_duration_since(now) {
                 Duration::ZERO => 0,
                 wait => whole_ms(wait).saturating_add(1).min(WAIT_MS_MAX),
             });
             let jobs_max = u32::try_from(count).unwrap_or(u32::MAX);
-            let topics = self.place.watched().to_vec();
+            let topics = self.tubes.watched().to_vec();
             let asking = self.queue.0.ask(Request::Reserve(Reserve {
                 topics,
                 jobs_max,
                 wait_ms,
                 weights: Vec::new(),
             }));
-            let waiting = self.place.wait();
+            let waiting = self.tubes.wait();
             let asked: Result<Vec<Delivered>, Problem> = tokio::select! {
                 biased;
                 asked = asking => asked,
-                ended = wires.ended(), if wait_ms > 0 => {
+                ended = stream.ended(), if wait_ms > 0 => {
                     ended?;
                     // It may still read: a job that is ready is for it.
                     continue;
@@ -251,7 +255,7 @@ impl Conversation {
                     let now = Instant::now();
                     for job in &jobs {
                         self.held.add(job, now);
-                        write_job(&mut wires.out, "RESERVED", job.lease.job, &job.body);
+                        write_job(&mut stream.out, "RESERVED", job.lease.job, &job.body);
                     }
                     return Ok(jobs.len());
                 }
@@ -260,7 +264,7 @@ impl Conversation {
                 }
                 // If all are paused, their jobs may come later.
                 Err(problem) if !problem.is(ErrorCode::Paused) => {
-                    wires.out.extend_from_slice(refusal(&problem).as_bytes());
+                    stream.out.extend_from_slice(refusal(&problem).as_bytes());
                     return if self.queue.0.has_lost_its_session() {
                         Err(io::ErrorKind::ConnectionAborted.into())
                     } else {
@@ -272,12 +276,12 @@ impl Conversation {
             let now = Instant::now();
             let reply = if soon.is_some_and(|soon| soon <= now) {
                 "DEADLINE_SOON\r\n"
-            } else if wires.has_ended() || until.is_some_and(|until| until <= now) {
+            } else if stream.has_ended() || until.is_some_and(|until| until <= now) {
                 "TIMED_OUT\r\n"
             } else {
                 continue;
             };
-            wires.out.extend_from_slice(reply.as_bytes());
+            stream.out.extend_from_slice(reply.as_bytes());
             return Ok(1);
         }
     }
@@ -286,7 +290,7 @@ impl Conversation {
         self.open_session().await?;
         match self.queue.0.ask::<Vec<Delivered>>(Request::ReserveJob(JobRef::Id(JobId(id)))).await {
             Ok(jobs) => {
-                self.place.note_worker();
+                self.tubes.note_worker();
                 let mut out = Vec::new();
                 for job in &jobs {
                     self.held.add(job, Instant::now());
@@ -397,13 +401,13 @@ impl Conversation {
             Err(problem) if problem.is(ErrorCode::NotFound) => return Ok(NOT_FOUND),
             paused => paused?,
         }
-        self.place.tubes().note_pause(tube, seconds);
+        self.tubes.all().note_pause(tube, seconds);
         Ok("PAUSED\r\n")
     }
 
     /// True if the tube exists, even without jobs.
     fn is_in_use(&self, tube: &TopicName) -> bool {
-        let used = self.place.tubes().of(tube);
+        let used = self.tubes.all().of(tube);
         used.using + used.watching > 0 || *tube == default_tube()
     }
 
@@ -423,7 +427,7 @@ impl Conversation {
         let first = default_tube();
         let with_jobs = self.reports().await?.into_iter().map(|report| report.topic);
         let mut others: Vec<TopicName> =
-            with_jobs.chain(self.place.tubes().in_use()).filter(|tube| *tube != first).collect();
+            with_jobs.chain(self.tubes.all().in_use()).filter(|tube| *tube != first).collect();
         others.sort_unstable();
         others.dedup();
         Ok(std::iter::once(first).chain(others).collect())
@@ -442,13 +446,13 @@ impl Conversation {
             }
             None => 0,
         };
-        Ok(data(&stats::of_tube(tube, report.as_ref(), self.place.tubes().of(tube), left_ms)))
+        Ok(data(&stats::of_tube(tube, report.as_ref(), self.tubes.all().of(tube), left_ms)))
     }
 
     async fn stats(&self) -> Result<Vec<u8>, Problem> {
         let reports = self.reports().await?;
         let body_bytes_max = self.queue.0.body_bytes_max();
         let draining = self.queue.0.state().local().stopping().is_cancelled();
-        Ok(data(&stats::of_server(&reports, self.place.tubes(), body_bytes_max, draining)))
+        Ok(data(&stats::of_server(&reports, self.tubes.all(), body_bytes_max, draining)))
     }
 }

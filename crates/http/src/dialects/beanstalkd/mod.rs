@@ -3,14 +3,14 @@
 //! A tube is a topic of the same name, and a job's number is its id. Every other way into the queue works beside it.
 
 mod command;
+mod command_stream;
 mod conversation;
-mod held;
+mod held_jobs;
 mod input;
 mod queue;
 mod reply;
 mod stats;
 mod tubes;
-mod wires;
 
 use std::io;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use tracing::debug;
 
 use self::command::Command;
 pub use self::command::Put;
+use self::command_stream::CommandStream;
 use self::conversation::Conversation;
 use self::input::Sent;
 pub use self::queue::new_job;
-use self::tubes::{Place, Tubes};
-use self::wires::Wires;
+use self::tubes::{ConnectionTubes, Tubes};
 use super::super::caller::{Caller, HttpState};
 use super::super::connection::HttpConnection;
 use super::super::listener::TAKES_WITHIN;
@@ -74,11 +74,11 @@ impl Beanstalkd {
             debug!(%address, %error, "a connection cannot be kept alive");
         }
         let stream = Patient::new(stream, TAKES_WITHIN);
-        let mut wires = Wires::new(stream, Arc::clone(&connection), deadline);
+        let mut stream = CommandStream::new(stream, Arc::clone(&connection), deadline);
         let mut conversation = None;
         let ended = tokio::select! {
             biased;
-            ended = self.talk(&connection, &mut wires, &mut conversation, &stopping) => ended,
+            ended = self.talk(&connection, &mut stream, &mut conversation, &stopping) => ended,
             () = loss.cancelled() => Ok(()),
         };
         if let Some(conversation) = conversation {
@@ -92,24 +92,24 @@ impl Beanstalkd {
     async fn talk(
         &self,
         connection: &Arc<HttpConnection>,
-        wires: &mut Wires,
+        stream: &mut CommandStream,
         conversation: &mut Option<Conversation>,
         stopping: &CancellationToken,
     ) -> io::Result<()> {
         // The connection counts as unauthenticated until something has come.
-        if !read_until_stopped(wires, stopping).await? {
+        if !read_until_stopped(stream, stopping).await? {
             return Ok(());
         }
         let caller = Caller::without_token(connection, &self.state).map_err(|error| {
             debug!(%error, "a caller of beanstalkd is refused");
             io::ErrorKind::PermissionDenied
         })?;
-        wires.set_body_bytes_max(caller.body_bytes_max());
+        stream.set_body_bytes_max(caller.body_bytes_max());
         let token = caller.clone();
-        let conversation = conversation.insert(Conversation::new(caller, Place::new(&self.tubes)));
+        let conversation = conversation.insert(Conversation::new(caller, ConnectionTubes::new(&self.tubes)));
         tokio::select! {
             biased;
-            ended = converse(conversation, wires, stopping) => ended,
+            ended = converse(conversation, stream, stopping) => ended,
             () = token.ended() => Ok(()),
         }
     }
@@ -118,33 +118,33 @@ impl Beanstalkd {
 /// Carries out what a connection sends, to its end.
 async fn converse(
     conversation: &mut Conversation,
-    wires: &mut Wires,
+    stream: &mut CommandStream,
     stopping: &CancellationToken,
 ) -> io::Result<()> {
     let mut next = None;
     loop {
-        if wires.is_full() {
-            wires.flush().await?;
+        if stream.is_full() {
+            stream.flush().await?;
         }
-        let Some(sent) = next.take().or_else(|| wires.take()) else {
-            wires.flush().await?;
-            if wires.has_ended() || !read_until_stopped(wires, stopping).await? {
+        let Some(sent) = next.take().or_else(|| stream.take()) else {
+            stream.flush().await?;
+            if stream.has_ended() || !read_until_stopped(stream, stopping).await? {
                 return Ok(());
             }
             continue;
         };
         match sent {
-            Sent::Refused(reply) => wires.out.extend_from_slice(reply.as_bytes()),
+            Sent::Refused(reply) => stream.out.extend_from_slice(reply.as_bytes()),
             Sent::Foreign => {
                 debug!("something speaks HTTP at the port of beanstalkd");
                 return Ok(());
             }
-            Sent::Command(Command::Quit) => return wires.flush().await,
+            Sent::Command(Command::Quit) => return stream.flush().await,
             Sent::Command(first) => {
-                let (commands, behind) = together(first, wires);
+                let (commands, behind) = together(first, stream);
                 next = behind;
                 if !conversation.is_over() {
-                    conversation.obey(commands, wires).await?;
+                    conversation.obey(commands, stream).await?;
                 }
                 if conversation.is_over() {
                     return Err(io::ErrorKind::ConnectionAborted.into());
@@ -165,21 +165,21 @@ fn keep_alive(stream: &Stream) -> io::Result<()> {
 
 /// Waits until more was sent. `false` if nothing more comes, or the server stops: what was under way by then is still read, so that
 /// a put is told of it.
-async fn read_until_stopped(wires: &mut Wires, stopping: &CancellationToken) -> io::Result<bool> {
+async fn read_until_stopped(stream: &mut CommandStream, stopping: &CancellationToken) -> io::Result<bool> {
     tokio::select! {
         biased;
-        read = wires.read() => return read,
+        read = stream.read() => return read,
         () = stopping.cancelled() => {}
     }
-    timeout(UNDER_WAY, wires.read()).await.unwrap_or(Ok(false))
+    timeout(UNDER_WAY, stream.read()).await.unwrap_or(Ok(false))
 }
 
 /// The commands that have come and are of the same kind, and what has come behind them.
-fn together(first: Command, wires: &mut Wires) -> (Vec<Command>, Option<Sent>) {
+fn together(first: Command, stream: &mut CommandStream) -> (Vec<Command>, Option<Sent>) {
     let mut bytes = body_bytes(&first);
     let mut commands = vec![first];
     while commands.len() < TOGETHER_MAX && bytes < TOGETHER_BYTES_MAX {
-        match (commands.first(), wires.take()) {
+        match (commands.first(), stream.take()) {
             (Some(first), Some(Sent::Command(command))) if are_alike(first, &command) => {
                 bytes += body_bytes(&command);
                 commands.push(command);

@@ -8,7 +8,7 @@ use super::super::super::caller::Caller;
 use super::super::super::problem::Problem;
 use super::super::look;
 use super::command::{Next, Put, priority_of};
-use super::held::HeldJob;
+use super::held_jobs::HeldJob;
 use super::reply::{DELETED, NOT_FOUND, Reply};
 use adjourn_protocol::{
     Bulk, Change, Changed, Edit, ErrorCode, JobRef, JobReport, Kicked, List, NewJob, Page, Push, PushResult,

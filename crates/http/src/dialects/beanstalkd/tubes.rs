@@ -74,9 +74,9 @@ pub(super) struct ConnectionCounts {
     pub(super) total: u64,
 }
 
-/// The place of one connection among all. It leaves when it is dropped.
+/// What one connection does with tubes. It counts among all until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionTubes {
     tubes: Arc<Tubes>,
     used: TopicName,
     watched: Vec<TopicName>,
@@ -85,7 +85,7 @@ pub(super) struct Place {
 }
 
 /// The time in which a connection waits for a job.
-pub(super) struct Wait<'a>(&'a Place);
+pub(super) struct Wait<'a>(&'a ConnectionTubes);
 
 /// The tube that a new connection uses and watches.
 pub(super) fn default_tube() -> TopicName {
@@ -180,7 +180,7 @@ impl TubesState {
     }
 }
 
-impl Place {
+impl ConnectionTubes {
     /// A new connection.
     pub(super) fn new(tubes: &Arc<Tubes>) -> Self {
         let used = default_tube();
@@ -197,7 +197,7 @@ impl Place {
     }
 
     /// All connections.
-    pub(super) fn tubes(&self) -> &Arc<Tubes> {
+    pub(super) fn all(&self) -> &Arc<Tubes> {
         &self.tubes
     }
 
@@ -274,7 +274,7 @@ impl Drop for Wait<'_> {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionTubes {
     fn drop(&mut self) {
         let mut state = self.tubes.lock();
         state.connections.open -= 1;

@@ -5,7 +5,7 @@ package io.adjourn.client;
 public enum BuriedReason {
     /** The job is not buried. */
     NOT_BURIED(0),
-    /** A consumer buried it. */
+    /** A consumer buried it, or its push. */
     BY_CONSUMER(1),
     /** Its attempts are used up. */
     ATTEMPTS_USED_UP(2),

@@ -86,8 +86,27 @@ final class TestServer implements AutoCloseable {
     void signal(String name) {
         try {
             new ProcessBuilder("kill", "-" + name, String.valueOf(pid())).start().waitFor();
+            if (name.equals("STOP")) {
+                // Its threads go on until the one that gets the signal has its turn.
+                Await.until("the server stands still", this::isStopped);
+            }
         } catch (IOException | InterruptedException e) {
             throw new IllegalStateException(e);
+        }
+    }
+
+    private boolean isStopped() {
+        try (Stream<Path> threads = Files.list(Path.of("/proc", String.valueOf(pid()), "task"))) {
+            return threads.allMatch(thread -> {
+                try {
+                    String shown = Files.readString(thread.resolve("stat"));
+                    return shown.charAt(shown.lastIndexOf(')') + 2) == 'T';
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -48,7 +48,8 @@ public final class Attribute {
     public static final int POSTPONE_MAX_MS = 0x0009;
     /**
      * Text, at most {@code REASON_BYTES_MAX} bytes, may be empty: the job is buried from the start, for this reason, as one is
-     * that comes from elsewhere and was set aside there. It only means something in a push; the job itself does not have it.
+     * that comes from elsewhere and was set aside there. Broken or longer: {@code MALFORMED}. It only means something in a push;
+     * the job itself does not have it, and a schedule cannot ({@code INVALID}).
      */
     public static final int BURIED = 0x800b;
 

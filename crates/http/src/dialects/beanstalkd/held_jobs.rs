@@ -13,7 +13,7 @@ const SAFETY_MARGIN: Duration = Duration::from_secs(1);
 
 /// The jobs that a connection holds.
 #[derive(Debug, Default)]
-pub(super) struct Held(BTreeMap<JobId, HeldJob>);
+pub(super) struct HeldJobs(BTreeMap<JobId, HeldJob>);
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct HeldJob {
     ends: Instant,
 }
 
-impl Held {
+impl HeldJobs {
     /// Adds a job that was delivered now.
     pub(super) fn add(&mut self, job: &Delivered, now: Instant) {
         let lasts = Duration::from_millis(job.ttr_left_ms.into());

@@ -17,7 +17,7 @@ const AHEAD_BYTES_MAX: usize = 64 << 10;
 const READ_AHEAD_BYTES: usize = 4 << 10;
 
 /// The two directions of a connection.
-pub(super) struct Wires {
+pub(super) struct CommandStream {
     stream: Patient,
     connection: Arc<HttpConnection>,
     input: Input,
@@ -33,7 +33,7 @@ pub(super) struct Wires {
     begun: Option<Instant>,
 }
 
-impl Wires {
+impl CommandStream {
     pub(super) fn new(stream: Patient, connection: Arc<HttpConnection>, deadline: Duration) -> Self {
         let (input, out) = (Input::new(), Vec::new());
         Self { stream, connection, input, out, deadline, has_ended: false, has_memory: false, begun: None }
