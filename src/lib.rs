@@ -73,7 +73,7 @@ enum Command {
     /// Try out the alerts that a server sends
     #[command(subcommand)]
     Alerts(alerts::AlertsCommand),
-    /// Take over the jobs of an export, of beanstalkd or of Redis, or the topics of php-delayqueue
+    /// Take over jobs of an export, beanstalkd or Redis, or topics of php-delayqueue
     #[command(subcommand)]
     Import(import::ImportCommand),
     #[command(flatten)]
