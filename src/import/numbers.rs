@@ -22,7 +22,7 @@ impl Numbers {
 
     /// One of them, from 0.
     pub(super) fn nth(self, nth: u64) -> NonZeroU128 {
-        behind(NonZeroU128::new(self.0).unwrap_or(NonZeroU128::MIN), nth)
+        after(NonZeroU128::new(self.0).unwrap_or(NonZeroU128::MIN), nth)
     }
 }
 
@@ -41,8 +41,8 @@ impl TryFrom<String> for Numbers {
     }
 }
 
-/// The number that so many others stand before, from this one on.
-pub(super) fn behind(first: NonZeroU128, nth: u64) -> NonZeroU128 {
+/// The number that follows `first` after `nth` steps.
+pub(super) fn after(first: NonZeroU128, nth: u64) -> NonZeroU128 {
     NonZeroU128::new(first.get().wrapping_add(nth.into())).unwrap_or(NonZeroU128::MIN)
 }
 

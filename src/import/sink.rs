@@ -15,7 +15,7 @@ pub(super) struct Sent {
     number: NonZeroU128,
     topic: TopicName,
     jobs: Vec<NewJob>,
-    /// An error if they do not fit into a request.
+    /// An error if one of them is too large for a request.
     ticket: Result<PushTicket, ClientError>,
 }
 
@@ -53,12 +53,8 @@ impl Sent {
         counts: &mut Counts,
     ) -> Result<Vec<PushResult>, ClientError> {
         let buried: Vec<bool> = self.jobs.iter().map(is_buried).collect();
-        let results = match self.ticket {
-            Ok(ticket) => ticket.await,
-            Err(error) => Err(error),
-        };
-        let results = match results {
-            // It is refused as a whole for the sake of one of them.
+        let results = match answer(self.ticket).await {
+            // One of them is, and the whole request is refused.
             Err(error) if is_too_large(&error) => {
                 push_each(client, self.number, &self.topic, self.jobs).await?
             }
@@ -78,6 +74,11 @@ impl Sent {
     }
 }
 
+/// The answer to a push, whether this process or the server gives it.
+async fn answer(ticket: Result<PushTicket, ClientError>) -> Result<Vec<PushResult>, ClientError> {
+    ticket?.await
+}
+
 fn is_too_large(error: &ClientError) -> bool {
     matches!(error, ClientError::TooLarge { .. }) || error.code() == Some(ErrorCode::TooLarge)
 }
@@ -91,11 +92,7 @@ async fn push_each(
 ) -> Result<Vec<PushResult>, ClientError> {
     let mut results = Vec::new();
     for (nth, job) in (0..).zip(jobs) {
-        let pushed = match client.push_under(numbers::behind(number, nth), topic, vec![job]) {
-            Ok(ticket) => ticket.await,
-            Err(error) => Err(error),
-        };
-        match pushed {
+        match answer(client.push_under(numbers::after(number, nth), topic, vec![job])).await {
             Err(error) if is_too_large(&error) => {
                 results.push(PushResult::Refused(ErrorCode::TooLarge, None));
             }

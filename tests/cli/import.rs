@@ -3,13 +3,14 @@
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::commands::Rig;
+use crate::cluster::free_port;
 use crate::server_rig::{adjourn, unconfigured};
 
 /// The jobs of a server, without what an import does not keep.
@@ -264,28 +265,43 @@ fn the_guide_is_typed_as_it_stands() {
     assert_eq!(jobs(&rig).len(), 2);
 }
 
+/// The process of another queue, which ends with the test.
+pub(super) struct OtherQueue(Child);
+
+impl OtherQueue {
+    /// Starts one that listens at this address; `None` if it is not installed.
+    pub(super) fn start(command: &mut Command, address: SocketAddr) -> Option<Self> {
+        let Ok(process) = command.stdout(Stdio::null()).spawn() else {
+            let program = command.get_program().display();
+            assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "{program} is not installed");
+            println!("skipped: {program} is not installed");
+            return None;
+        };
+        while TcpStream::connect(address).is_err() {}
+        Some(Self(process))
+    }
+}
+
+impl Drop for OtherQueue {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A real beanstalkd.
 struct Beanstalkd {
-    process: Child,
+    _process: OtherQueue,
     address: String,
 }
 
 impl Beanstalkd {
     /// Starts one; `None` if it is not installed.
     fn start() -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a port")
-            .port();
-        let started = Command::new("beanstalkd").args(["-l", "127.0.0.1", "-p", &port.to_string()]).spawn();
-        let Ok(process) = started else {
-            assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "beanstalkd is not installed");
-            println!("skipped: beanstalkd is not installed");
-            return None;
-        };
-        let beanstalkd = Self { process, address: format!("127.0.0.1:{port}") };
-        while TcpStream::connect(&beanstalkd.address).is_err() {}
-        Some(beanstalkd)
+        let address = free_port();
+        let mut command = Command::new("beanstalkd");
+        command.args(["-l", "127.0.0.1", "-p", &address.port().to_string()]);
+        Some(Self { _process: OtherQueue::start(&mut command, address)?, address: address.to_string() })
     }
 
     /// Sends commands, and returns the replies.
@@ -295,13 +311,6 @@ impl Beanstalkd {
         let mut replies = String::new();
         stream.read_to_string(&mut replies).expect("replies");
         replies
-    }
-}
-
-impl Drop for Beanstalkd {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -9,7 +9,7 @@ use redis::cmd;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due};
+use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due, topic_named};
 use super::server::{Redis, literal};
 use super::takeover::{Claim, Layout, sha1};
 use crate::exit::Failure;
@@ -130,9 +130,7 @@ impl Bullmq {
             attributes: attributes(hash, &options, is_bull)?,
             ..NewJob::new(data.to_vec())
         };
-        let topic = place.queue.parse();
-        let topic =
-            topic.map_err(|error| format!("{:?} cannot be the name of a topic: {error}", place.queue))?;
+        let topic = topic_named(&place.queue)?;
         let read = vec![entry.name.clone(), entry.score.clone().into(), sha1(data)];
         Ok(Found::Job(Box::new(FoundJob { topic, job, read })))
     }
@@ -231,12 +229,10 @@ impl Layout for Bullmq {
             self.of_bull.insert(queue.clone(), is_bull);
             for (ending, order, state) in PLACES {
                 let key = self.key(&queue, ending);
-                if redis.is(&key, order)? {
-                    places.push(Place { key, order, state, queue: queue.clone() });
-                }
+                places.push(Place { key, order, state, queue: queue.clone() });
             }
         }
-        Ok(places)
+        redis.existing(places)
     }
 
     fn look(&mut self, redis: &mut Redis, place: &Place, entries: &[Entry]) -> Result<Vec<Found>, Failure> {

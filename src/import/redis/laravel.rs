@@ -9,7 +9,7 @@ use redis::cmd;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due};
+use super::place::{Entry, Found, FoundJob, Order, Place, State, Unit, due, topic_named};
 use super::server::{Redis, literal};
 use super::takeover::{Claim, Layout, STAGED};
 use crate::exit::{Exit, Failure};
@@ -130,8 +130,7 @@ fn attributes(group: Option<&str>) -> Result<Attributes, String> {
 
 /// The topic of a queue. On a cluster its name may stand in braces.
 fn topic_of(queue: &str) -> Result<TopicName, String> {
-    let name = queue.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(queue);
-    name.parse().map_err(|error| format!("{name:?} cannot be the name of a topic: {error}"))
+    topic_named(queue.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(queue))
 }
 
 /// The payload of an element. With the option `serializer` of phpredis it is a text that PHP has serialised: `s:LENGTH:"...";`.
@@ -170,12 +169,10 @@ impl Layout for Laravel {
                 (RESERVED, Order::Scores, State::Held),
             ] {
                 let key = self.key(&queue, ending);
-                if redis.is(&key, order)? {
-                    places.push(Place { key, order, state, queue: queue.clone() });
-                }
+                places.push(Place { key, order, state, queue: queue.clone() });
             }
         }
-        Ok(places)
+        redis.existing(places)
     }
 
     fn look(&mut self, redis: &mut Redis, place: &Place, entries: &[Entry]) -> Result<Vec<Found>, Failure> {

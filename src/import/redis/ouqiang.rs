@@ -57,10 +57,9 @@ impl Stored {
     }
 }
 
-/// The times at which a job stands in buckets, in seconds.
-fn least(scores: &[Option<String>]) -> Option<f64> {
-    let scores = scores.iter().flatten().filter_map(|score| score.parse::<f64>().ok());
-    scores.min_by(f64::total_cmp)
+/// The least of the times at which a job stands in buckets, in seconds.
+fn least(scores: &[String]) -> Option<f64> {
+    scores.iter().filter_map(|score| score.parse::<f64>().ok()).min_by(f64::total_cmp)
 }
 
 impl Ouqiang {
@@ -134,18 +133,14 @@ impl Layout for Ouqiang {
 
     fn look(&mut self, redis: &mut Redis, place: &Place, entries: &[Entry]) -> Result<Vec<Found>, Failure> {
         self.now_ms = redis.now_ms()?;
-        let (mut values, mut scores) = (redis::pipe(), redis::pipe());
+        let mut values = redis::pipe();
         for entry in entries {
             values.cmd("GET").arg(&entry.name);
-            for bucket in &self.buckets {
-                scores.cmd("ZSCORE").arg(bucket).arg(&entry.name);
-            }
         }
         let values: Vec<Option<Vec<u8>>> = redis.ask_each(&mut values)?;
-        let scores: Vec<Option<String>> = redis.ask_each(&mut scores)?;
+        let scores = redis.scores(&self.buckets, entries)?;
         let mut found = Vec::new();
-        for (nth, (entry, value)) in entries.iter().zip(&values).enumerate() {
-            let scores = scores.chunks(self.buckets.len().max(1)).nth(nth).unwrap_or_default();
+        for ((entry, value), scores) in entries.iter().zip(&values).zip(&scores) {
             // An id may stand in several places.
             let is_new = self.seen.insert(entry.name.clone());
             found.push(if is_new {

@@ -110,22 +110,14 @@ impl Layout for PhpDelayqueue {
         } else {
             redis.ask(cmd("HMGET").arg(self.key("job_info")).arg(names))?
         };
-        let mut scores = redis::pipe();
-        if place.state == State::Held {
-            for entry in entries {
-                for bucket in &self.buckets {
-                    scores.cmd("ZSCORE").arg(bucket).arg(&entry.name);
-                }
-            }
-        }
-        let scores: Vec<Option<String>> = redis.ask_each(&mut scores)?;
-        let width = self.buckets.len().max(1);
-        let waits =
-            |nth: usize| scores.chunks(width).nth(nth).is_some_and(|found| found.iter().any(Option::is_some));
-        let found = entries.iter().zip(bodies).enumerate().map(|(nth, (entry, body))| {
+        let buckets = if place.state == State::Held { self.buckets.as_slice() } else { &[] };
+        let scores = redis.scores(buckets, entries)?;
+        let found = entries.iter().zip(bodies).zip(scores).map(|((entry, body), scores)| {
             let due = match place.state {
                 // It stands elsewhere, too.
-                State::Held if self.seen.contains(&entry.name) || waits(nth) => return Found::Nothing,
+                State::Held if self.seen.contains(&entry.name) || !scores.is_empty() => {
+                    return Found::Nothing;
+                }
                 State::Held if !self.stopped => return Found::Held,
                 State::Held | State::Waiting => Ok(When::After(0)),
                 State::Delayed => due(&entry.score, Unit::S, now_ms),

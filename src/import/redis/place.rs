@@ -1,9 +1,8 @@
 //! Where an old queue keeps jobs, and what is found there.
 
 use adjourn_protocol::NewJob;
-use adjourn_types::Millis;
 use adjourn_types::limits::DELAY_MS_MAX;
-use adjourn_types::{TopicName, When};
+use adjourn_types::{Millis, TopicName, When};
 
 /// What kind of key it is, and the order in which the old queue serves its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +104,11 @@ pub(super) enum Unit {
     S,
     /// Milliseconds since 1970
     Ms,
+}
+
+/// The topic of a queue with this name.
+pub(super) fn topic_named(name: &str) -> Result<TopicName, String> {
+    name.parse().map_err(|error| format!("{name:?} cannot be the name of a topic: {error}"))
 }
 
 /// When a job with this score is due; why it cannot be taken, if that is too far ahead. A fraction of a millisecond counts as one.

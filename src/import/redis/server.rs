@@ -105,12 +105,8 @@ impl Redis {
             let mut scan = cmd("SCAN");
             scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
             let (next, found): Scanned<Vec<u8>> = self.ask(&scan)?;
-            let mut types = redis::pipe();
-            for key in &found {
-                types.cmd("TYPE").arg(key);
-            }
-            let types = self.ask_each(&mut types)?;
-            keys.extend(found.into_iter().zip(types.into_iter().map(Option::unwrap_or_default)));
+            let kinds = self.kinds(&found)?;
+            keys.extend(found.into_iter().zip(kinds));
             cursor = next;
             if cursor == 0 {
                 return Ok(keys);
@@ -120,8 +116,40 @@ impl Redis {
 
     /// Whether there is a key of the type that this order has.
     pub(super) fn is(&mut self, key: &[u8], order: Order) -> Result<bool, Failure> {
-        let kind: String = self.ask(cmd("TYPE").arg(key))?;
-        Ok(kind == order.kind())
+        Ok(self.kinds(&[key.to_vec()])? == [order.kind()])
+    }
+
+    /// Those places that are there.
+    pub(super) fn existing(&mut self, places: Vec<Place>) -> Result<Vec<Place>, Failure> {
+        let keys: Vec<Vec<u8>> = places.iter().map(|place| place.key.clone()).collect();
+        let places = places.into_iter().zip(self.kinds(&keys)?);
+        Ok(places.filter(|(place, kind)| place.order.kind() == kind).map(|(place, _)| place).collect())
+    }
+
+    fn kinds(&mut self, keys: &[Vec<u8>]) -> Result<Vec<String>, Failure> {
+        let mut types = redis::pipe();
+        for key in keys {
+            types.cmd("TYPE").arg(key);
+        }
+        Ok(self.ask_each(&mut types)?.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// The scores that each of these entries has in sorted sets, where it is in one.
+    pub(super) fn scores(
+        &mut self,
+        sets: &[Vec<u8>],
+        entries: &[Entry],
+    ) -> Result<Vec<Vec<String>>, Failure> {
+        let mut scores = redis::pipe();
+        for entry in entries {
+            for set in sets {
+                scores.cmd("ZSCORE").arg(set).arg(&entry.name);
+            }
+        }
+        let scores: Vec<Option<String>> = self.ask_each(&mut scores)?;
+        let mut of_each =
+            scores.chunks(sets.len().max(1)).map(|scores| scores.iter().flatten().cloned().collect());
+        Ok(entries.iter().map(|_| of_each.next().unwrap_or_default()).collect())
     }
 
     /// The next entries of a place. `at` is 0, or what the page before said.

@@ -7,19 +7,19 @@ mod queues;
 mod sorted_sets;
 
 use std::collections::BTreeMap;
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use redis::{Connection, FromRedisValue};
 use serde_json::Value;
 
 use self::queues::{add, packed};
 use super::commands::Rig;
-use super::import::{GUIDE, jobs};
+use super::import::{GUIDE, OtherQueue, jobs};
+use crate::cluster::free_port;
 
 /// A Redis of its own.
 struct Redis {
-    process: Child,
+    _process: OtherQueue,
     port: u16,
     _folder: tempfile::TempDir,
 }
@@ -27,29 +27,15 @@ struct Redis {
 impl Redis {
     /// Starts one; `None` if it is not installed.
     fn start() -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a port")
-            .port();
-        let folder = tempfile::tempdir().expect("a folder");
+        let (address, folder) = (free_port(), tempfile::tempdir().expect("a folder"));
         let mut command = Command::new("redis-server");
-        command.args([
-            "--port",
-            &port.to_string(),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ]);
-        let Ok(process) = command.current_dir(folder.path()).stdout(Stdio::null()).spawn() else {
-            assert!(std::env::var_os("ADJOURN_SKIP_NOTHING").is_none(), "redis-server is not installed");
-            println!("skipped: redis-server is not installed");
-            return None;
-        };
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {}
-        Some(Self { process, port, _folder: folder })
+        command.args(["--port", &address.port().to_string(), "--bind", "127.0.0.1"]);
+        command.args(["--save", "", "--appendonly", "no"]).current_dir(folder.path());
+        Some(Self {
+            _process: OtherQueue::start(&mut command, address)?,
+            port: address.port(),
+            _folder: folder,
+        })
     }
 
     fn url(&self) -> String {
@@ -83,13 +69,6 @@ impl Redis {
     /// Seconds from now on, as a score.
     fn seconds(&self, ahead: i64) -> i64 {
         self.say::<(i64, i64)>("TIME").0 + ahead
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -107,10 +107,9 @@ impl Model {
         let same_key =
             |job: &&Job| job.topic == topic && new.key.is_some() && job.found_by.as_deref() == new.key;
         let living = self.jobs.iter().find(same_key).filter(|living| !replaced.contains(living)).cloned();
-        let buried = Attributes::buried_of(new.attributes);
         let postponed = living.as_ref().filter(|living| {
             new.if_exists == IfExists::Postpone
-                && buried.is_none()
+                && Attributes::buried_of(new.attributes).is_none()
                 && matches!(living.state, State::Delayed | State::Ready { .. })
         });
         let mut due = self.time(new.due);

@@ -239,7 +239,7 @@ fn attributes(random: &mut Random, wall: Millis, pace: Pace, if_exists: IfExists
         };
         builder = builder.backoff(&Backoff { curve, jitter_percent: 20 });
     }
-    // By the time, and not drawn: the other seeds keep their meaning.
+    // The time decides, so that nothing more is drawn and the named seeds keep their meaning.
     if wall.0.is_multiple_of(53) {
         builder = builder.buried("");
     }

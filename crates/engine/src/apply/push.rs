@@ -133,9 +133,10 @@ impl<S: JobStore> Applier<'_, S> {
         let key_hash = new.key.map(|key| self.engine.key_secret.hash(topic, key));
         let living = key_hash.and_then(|key_hash| self.engine.jobs.find_key(key_hash)?.resident());
         let living = living.filter(|slot| !replaced.contains(slot));
-        let buried = Attributes::buried_of(new.attributes);
         let postponed = living.filter(|slot| {
-            new.if_exists == IfExists::Postpone && buried.is_none() && waits(&self.engine.jobs[*slot])
+            new.if_exists == IfExists::Postpone
+                && waits(&self.engine.jobs[*slot])
+                && Attributes::buried_of(new.attributes).is_none()
         });
         let clock = self.engine.clock;
         let due = clock.resolve(new.due);

@@ -5,7 +5,7 @@ local function take(at)
   local body = redis.call('HGET', KEYS[2], name)
   if not body or redis.sha1hex(body) ~= ARGV[at + 1] then return false end
   if ARGV[4] == 'zset' and redis.call('ZREM', KEYS[3], name) == 0 then return false end
-  -- It is due only when it is to be.
+  -- A job that stands in a sorted set waits for its time.
   if ARGV[4] == 'hash' then
     for nth = 4, #KEYS do
       if redis.call('ZSCORE', KEYS[nth], name) then return false end
