@@ -58,6 +58,7 @@ impl Written {
             "offset" => Command::ClockOffset { offset_ms: self.word(0).parse().expect("milliseconds") },
             "level" => Command::FeatureLevel { level: self.word(0).parse().expect("a feature level") },
             "skip" => Command::SkipIds { floor: self.number("floor").unwrap_or(0) },
+            "skipfences" => Command::SkipFences { count: self.number("count").unwrap_or(0) },
             "open" => Command::SessionOpen {
                 secret: SessionSecret([5; 16]),
                 leases_outlive: self.words.first().is_some_and(|word| word == "outlive"),
@@ -102,11 +103,10 @@ impl Written {
             },
             "kick" => Command::Kick { job: self.selected(0) },
             "policy" => Command::TopicPolicy { topic: self.word(0), change: &self.attributes },
-            "pause" => {
-                let for_ms = self.number("for");
-                Command::TopicPause { topic: self.word(0), paused: true, by: "", for_ms }
+            "pause" | "unpause" => {
+                let (paused, for_ms) = (self.verb == "pause", self.number("for"));
+                Command::TopicPause { topic: self.word(0), paused, by: "", for_ms }
             }
-            "unpause" => Command::TopicPause { topic: self.word(0), paused: false, by: "", for_ms: None },
             "reservejob" => Command::ReserveJob { session: self.session(), job: self.selected(1) },
             "deletetopic" => Command::TopicDelete { topic: self.word(0) },
             _ => self.about_schedule(),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test that panics has failed, as it should")]
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -12,7 +13,8 @@ use tokio::time::Instant;
 use super::rig::Site;
 use super::tokens::site_with_tokens_and;
 use crate::cli::commands::Commands;
-use crate::server_rig::adjourn;
+use crate::cluster::free_port;
+use crate::server_rig::{Process, adjourn};
 use adjourn_server::config::Config;
 
 /// A connection that knows nothing but lines.
@@ -22,6 +24,16 @@ struct Caller {
 }
 
 impl Caller {
+    /// Connects to a server whose port may not be open yet.
+    fn patiently(address: SocketAddr) -> Self {
+        let until = Instant::now() + Duration::from_secs(30);
+        while TcpStream::connect(address).is_err() {
+            assert!(Instant::now() < until, "nothing listens");
+            std::thread::yield_now();
+        }
+        Self::connect(address)
+    }
+
     fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("connected");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
@@ -116,6 +128,34 @@ fn a_lost_connection_gives_its_jobs_back_at_once() {
     let id = third.put("0 0 600", "b");
     assert_eq!(third.field(&format!("stats-job {id}"), "reserves"), "0");
     assert_eq!(third.reserve(), Some((id, "b".to_owned())));
+}
+
+/// A reserve needs no sync: a crash right behind it gives the job back, and what was deleted with it stays deleted.
+#[test]
+fn a_crash_gives_back_what_was_reserved() {
+    const ROUNDS: usize = 4;
+    let data = tempfile::tempdir().expect("a folder");
+    let address = free_port();
+    let port = address.to_string();
+    let arguments = ["--beanstalkd-listen", port.as_str(), "--session-grace-ms", "0"];
+    let mut ids = BTreeSet::new();
+    for round in 0..ROUNDS {
+        let server = Process::start(data.path(), &arguments);
+        let mut caller = Caller::patiently(address);
+        ids.extend((0..3).map(|number| caller.put("0 0 600", &format!("{round} {number}"))));
+        let mut held: Vec<u64> = (0..2).filter_map(|_| Some(caller.reserve()?.0)).collect();
+        let deleted = held.pop().expect("a job");
+        assert_eq!(caller.ask(&format!("delete {deleted}")), "DELETED");
+        ids.remove(&deleted);
+        held.extend(caller.reserve().map(|(id, _)| id));
+        server.kill();
+    }
+    let _server = Process::start(data.path(), &arguments);
+    let mut caller = Caller::patiently(address);
+    let found: BTreeSet<u64> = ids.iter().filter_map(|_| Some(caller.reserve()?.0)).collect();
+    assert_eq!(found, ids, "each of them once");
+    caller.send("reserve-with-timeout 0\r\n");
+    assert_eq!(caller.line(), "TIMED_OUT", "what was deleted does not come back");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod rig;
 mod rights;
 mod tenants;
 mod turns;
+mod volatile;
 mod without_session;
 
 use adjourn_protocol::{

@@ -111,7 +111,10 @@ impl World {
             return;
         }
         match self.node(node).disk.base_at(index) {
-            Ok(base) => self.checkpoint_input(node, life, Step::Base(base)),
+            Ok(base) => {
+                self.see(&Seen::Flushed { node });
+                self.checkpoint_input(node, life, Step::Base(base));
+            }
             Err(why) => self.end(node, why),
         }
     }

@@ -170,6 +170,11 @@ impl Disk {
         self.do_or_die(|storage| storage.persist(batch))
     }
 
+    /// As [`Storage::persist_later`].
+    pub(super) fn persist_later(&mut self, batch: &PersistBatch) {
+        self.in_use().persist_later(batch.clone());
+    }
+
     /// As [`Storage::write_watermark`].
     pub(super) fn write_watermark(&mut self) -> Result<(), End> {
         self.do_or_die(Storage::write_watermark)

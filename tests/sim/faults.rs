@@ -24,6 +24,8 @@ pub(super) const RESIDENT_BYTES: u64 = 8 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Crash,
+    /// A crash of this node.
+    CrashOf(NodeId),
     Stop,
     DiskFailure,
     /// Of the folder of checkpoints.
@@ -75,7 +77,7 @@ impl World {
             Fault::FolderFailure => every_us.folder_failure,
             Fault::StateLost => every_us.state_lost,
             Fault::DiskLow => every_us.disk_low,
-            Fault::DiskHasSpace(_) | Fault::MemoryFree(_) | Fault::GlitchEnds(_) => 0,
+            Fault::CrashOf(_) | Fault::DiskHasSpace(_) | Fault::MemoryFree(_) | Fault::GlitchEnds(_) => 0,
             Fault::Cut => every_us.cut,
             Fault::Step => every_us.step,
             Fault::Glitch => every_us.glitch,
@@ -103,6 +105,7 @@ impl World {
         let node = self.any_node();
         match fault {
             Fault::Crash => self.crash(node),
+            Fault::CrashOf(node) => self.crash(node),
             Fault::Stop => self.stop(node),
             Fault::DiskFailure => {
                 let disk = &mut self.node(node).disk;
@@ -256,9 +259,11 @@ impl World {
         for id in open {
             self.sessions.remove(&id);
             let lost = why == End::PowerCut && self.random.percent(50);
+            let is_caller = self.clients[self.links[&id].client].has_volatile_leases();
             let link = self.link(id);
             link.node_open = false;
-            link.broken |= lost;
+            // A port is in the process.
+            link.broken |= lost || is_caller;
             let notices = self.random.below(500 * MS);
             self.after(notices, Event::ClientSeesEnd { link: id });
         }

@@ -12,6 +12,7 @@ use adjourn_types::{Backoff, BackoffCurve, Millis, RetryDefaults};
 
 use super::checkpoint::Checkpointing;
 use super::disk::{Disk, Part};
+use super::faults::Fault;
 use super::mutants::Mutant;
 use super::peers::{Told, client_address, peer_address};
 use super::plan::Plan;
@@ -398,8 +399,18 @@ impl World {
             self.node(node).proposed.insert(entry.index, now);
         }
         let Some(found) = self.life(node, life) else { return };
+        let is_next = found.writes.is_empty();
+        let is_volatile = order.is_volatile;
         found.writes.push_back(order);
-        if found.writes.len() == 1 {
+        if is_next && is_volatile {
+            if self.plan.every_us.crash > 0 && self.random.percent(2) {
+                // Before it is written, or soon after it.
+                let pause = self.random.below(2 * WATERMARK_PAUSE);
+                self.after(pause, Event::Goes(Fault::CrashOf(node)));
+            }
+            return self.written(node, life);
+        }
+        if is_next {
             self.write_next(node, life);
         }
         if too_soon {
@@ -425,7 +436,10 @@ impl World {
         if order.batch.install.is_some() && self.installs(node) {
             return self.crash(node);
         }
-        if let Err(why) = self.node(node).disk.persist(&order.batch) {
+        let disk = &mut self.node(node).disk;
+        if order.is_volatile {
+            disk.persist_later(&order.batch);
+        } else if let Err(why) = disk.persist(&order.batch) {
             return self.end(node, why);
         }
         let Some(life) = self.life(node, number) else { return };
@@ -461,8 +475,9 @@ impl World {
     pub(super) fn watermark(&mut self, node: NodeId, number: u64) {
         let Some(life) = self.life(node, number) else { return };
         life.watermark_lags = false;
-        if let Err(why) = self.node(node).disk.write_watermark() {
-            self.end(node, why);
+        match self.node(node).disk.write_watermark() {
+            Ok(()) => self.see(&Seen::Flushed { node }),
+            Err(why) => self.end(node, why),
         }
     }
 }

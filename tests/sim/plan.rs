@@ -24,6 +24,8 @@ pub(super) struct Plan {
     pub(super) turmoil_us: Us,
     pub(super) producers: u64,
     pub(super) pollers: u64,
+    /// Consumers with volatile leases.
+    pub(super) callers: u64,
     pub(super) subscribers: u64,
     /// Consumers that take more jobs than they can work on.
     pub(super) prefetchers: u64,
@@ -198,10 +200,12 @@ impl Plan {
     }
 
     /// The same one, in which operators edit jobs, somebody keeps schedules, and in every second world somebody has jobs of
-    /// groups.
+    /// groups. In most of the others some consumers have volatile leases: who keeps books of groups cannot take back what was
+    /// lost.
     pub(super) fn with_every_client(self) -> Self {
         let tenants = u64::from(self.seed.is_multiple_of(2));
-        Self { edits: true, schedulers: 1, tenants, ..self }
+        let callers = if tenants > 0 { 0 } else { Random::new(self.seed).fork(0x4341_4c4c).within((0, 3)) };
+        Self { edits: true, schedulers: 1, tenants, callers, ..self }
     }
 
     /// The same one with these strikes.
@@ -218,6 +222,7 @@ impl Plan {
             turmoil_us: 2 * SECOND,
             producers: 2,
             pollers: 1,
+            callers: 1,
             subscribers: 1,
             operators: 1,
             ..calm
@@ -256,6 +261,7 @@ impl Plan {
             turmoil_us: random.within((5, 20)) * SECOND,
             producers: random.within((1, 3)),
             pollers: random.within((0, 2)),
+            callers: 0,
             subscribers: random.within((1, 3)),
             prefetchers: 0,
             operators: 0,

@@ -43,6 +43,8 @@ pub(super) enum Seen<'a> {
     Ordered { node: NodeId, order: &'a WriteBatch },
     /// A node is told that it is durable.
     Persisted { node: NodeId, number: u64 },
+    /// A node has written what it had told before.
+    Flushed { node: NodeId },
     /// A node begins to write a checkpoint.
     CheckpointBegins { node: NodeId, begin: &'a CheckpointBegin },
     /// A checkpoint is durable.
@@ -143,12 +145,9 @@ impl fmt::Display for Seen<'_> {
                 write!(f, "{} chunks, {rewrite:?} anew", chunks.len())
             }
             Self::Checkpointed { node, checkpoint, .. } => {
-                let (Checkpoint { index, written, .. }, listed) = (checkpoint, checkpoint.numbers());
-                write!(
-                    f,
-                    "node {node} has a checkpoint at {index}: {} rows, chunks {listed:?}",
-                    written.len()
-                )
+                let Checkpoint { index, written, .. } = checkpoint;
+                let (rows, listed) = (written.len(), checkpoint.numbers());
+                write!(f, "node {node} has a checkpoint at {index}: {rows} rows, chunks {listed:?}")
             }
             Self::CheckpointAbandoned { node } => write!(f, "node {node} has no space for its checkpoint"),
             Self::ChoreDone { node, archived } => {
@@ -163,6 +162,7 @@ impl fmt::Display for Seen<'_> {
             Self::Noticed { node, notice } => write!(f, "node {node} notes {notice:?}"),
             Self::Ordered { node, order } => write_order(f, *node, order),
             Self::Persisted { node, number } => write!(f, "node {node} has written {number}"),
+            Self::Flushed { node } => write!(f, "node {node} has written what it told before"),
             Self::Asked { node, connection, session, id, request } => {
                 let session = session.map_or(0, |session| session.0);
                 write!(f, "{node}: {:>4}.{:<4} s{session} -> {request:?}", connection.0, id.0)
@@ -200,8 +200,9 @@ impl fmt::Display for Seen<'_> {
 }
 
 fn write_order(f: &mut fmt::Formatter<'_>, node: NodeId, order: &WriteBatch) -> fmt::Result {
-    let WriteBatch { number, since_us: _, batch } = order;
-    write!(f, "node {node} writes {number}: {:?}, commit {}", batch.vote, batch.commit)?;
+    let WriteBatch { number, since_us: _, batch, is_volatile } = order;
+    let when = if *is_volatile { ", later" } else { "" };
+    write!(f, "node {node} writes {number}{when}: {:?}, commit {}", batch.vote, batch.commit)?;
     batch.entries.iter().try_for_each(|entry| write_entry(f, entry))
 }
 

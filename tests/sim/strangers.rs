@@ -102,7 +102,8 @@ fn about_nobody() -> PeerInfo {
 impl World {
     /// A client of the plan that is a stranger may do everything in topics that are not there.
     pub(super) fn arrival(&mut self, client: usize) -> Arrival {
-        let open = Arrival::open(SessionSecret(self.random.bytes()), "");
+        let volatile_leases = self.clients[client].has_volatile_leases();
+        let open = Arrival { volatile_leases, ..Arrival::open(SessionSecret(self.random.bytes()), "") };
         if client < self.strangers.first || self.plan.mutant == Mutant::StrangersMayAll {
             return open;
         }

@@ -78,6 +78,8 @@ pub(super) struct Tally {
     pub(super) firings: u64,
     /// Jobs of groups that were delivered.
     pub(super) grouped: u64,
+    /// Starts that found less than was told, which crashes may lose.
+    pub(super) taken_back: u64,
 }
 
 /// Who keeps the counts of a run.
@@ -94,11 +96,21 @@ pub(super) struct Teller {
     at: BTreeMap<JobId, Millis>,
     /// The checkpoint that is under way on each node: rows that it writes again.
     rewrites: BTreeMap<NodeId, u64>,
+    /// The last entry of each node that was told before it was written.
+    told: BTreeMap<NodeId, u64>,
 }
 
 impl Teller {
     pub(super) fn see(&mut self, when: When, seen: &Seen<'_>) {
+        if let Seen::Started { node, restored, log, .. } = seen {
+            let base = restored.map_or(0, |restored| restored.borrow().base.index);
+            let is_shorter = |told: u64| told > base + log.len() as u64;
+            self.tally.taken_back += u64::from(self.told.remove(node).is_some_and(is_shorter));
+        }
         match seen {
+            Seen::Ordered { node, order } if order.is_volatile => {
+                self.told.extend(order.batch.entries.last().map(|last| (*node, last.index)));
+            }
             Seen::Set { by_ms: by_ms @ 1.., .. } => {
                 let passed =
                     |at: &&Millis| **at > when.wall && at.0 <= when.wall.0.saturating_add_signed(*by_ms);
@@ -306,5 +318,6 @@ impl AddAssign<&Self> for Tally {
         self.not_started += other.not_started;
         self.firings += other.firings;
         self.grouped += other.grouped;
+        self.taken_back += other.taken_back;
     }
 }

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 /// So many kinds of commands are in the frozen entry.
-const COMMANDS: usize = 34;
+const COMMANDS: usize = 35;
 const STAMP: Millis = Millis(1_790_000_000_000);
 const CLUSTER_ID: [u8; 16] = *b"a cluster's id 1";
 const STORAGE_ID: [u8; 16] = *b"one copy of data";
@@ -332,6 +332,7 @@ fn of_many_jobs() -> Vec<Command<'static>> {
             conditions: whole,
         },
         Command::Move { from: None, to: TOPIC, jobs: Vec::new(), conditions },
+        Command::SkipFences { count: 1 << 20 },
     ]
 }
 
@@ -372,5 +373,6 @@ fn kind(command: &Command<'_>) -> usize {
         Command::ScheduleDelete { .. } => 31,
         Command::GroupSet { .. } => 32,
         Command::ReserveJob { .. } => 33,
+        Command::SkipFences { .. } => 34,
     }
 }

@@ -310,6 +310,11 @@ pub enum Command<'a> {
         #[serde(borrow)]
         job: JobSelect<'a>,
     },
+    /// Passes over fences. Those of leases that were granted, and lost with a crash, must not be issued again.
+    SkipFences {
+        /// How many, at most [`SKIPPED_FENCES_MAX`](super::SKIPPED_FENCES_MAX).
+        count: u64,
+    },
 }
 
 impl Command<'_> {

@@ -93,7 +93,7 @@ pub use job::retry::wait_ms;
 pub use job::saved::{SavedJob, SavedJobError};
 pub use jobs::capture::PAGE_SLOTS_MAX;
 pub use jobs::slab;
-pub use numbers::{COUNT_MAX, COUNTED_JOBS_MAX, IDS_SKIPPED, LAST_JOB_MAX, ids_floor};
+pub use numbers::{COUNT_MAX, COUNTED_JOBS_MAX, IDS_SKIPPED, LAST_JOB_MAX, SKIPPED_FENCES_MAX, ids_floor};
 pub use outcome::{
     Applied, FinishedView, Grant, JobView, Outcome, Paused, PushOutcome, Reject, ScheduleView, SessionStatus,
     SessionView, TopicView,

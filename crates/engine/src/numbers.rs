@@ -15,6 +15,9 @@ pub const COUNTED_JOBS_MAX: u64 = (1 << 56) - IDS_SKIPPED;
 /// The highest valid value of all other counts.
 pub const COUNT_MAX: u64 = 1 << 62;
 
+/// The most fences that one command passes over.
+pub const SKIPPED_FENCES_MAX: u64 = 1 << 20;
+
 /// The count at which ids continue after an accepted loss or a restored backup, at this time. It is above all ids issued
 /// before, by this queue or by one restored from the same backup, if the wall clock is right and the queue has issued at
 /// most 16,384 ids per millisecond since 2020. The count lasts until the year 2155.
@@ -70,6 +73,11 @@ impl Numbers {
         let skipped_to = skipped(self.last_job, floor).min(COUNTED_JOBS_MAX - IDS_SKIPPED);
         self.last_job = self.last_job.max(skipped_to);
         self.last_fence = skipped(self.last_fence, floor);
+    }
+
+    /// Passes over fences.
+    pub(super) fn skip_fences(&mut self, count: u64) {
+        self.last_fence += count.min(SKIPPED_FENCES_MAX);
     }
 
     /// True if a job with this id was pushed.

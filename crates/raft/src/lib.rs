@@ -13,16 +13,18 @@
 //! raft-rs draws its election timeouts from the thread's random source. After every call they are replaced by a
 //! function of (seed, node, term, role), so that a seed determines the whole run.
 
+mod entries;
 mod membership;
 mod message;
 mod tail;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ::raft::eraftpb::{Entry, EntryType, HardState, MessageType};
+use ::raft::eraftpb::{HardState, MessageType};
 use ::raft::{INVALID_ID, INVALID_INDEX, ProgressState, RawNode, Ready, SnapshotStatus, StateRole};
 
 use adjourn_storage::{EntryKind, LogEntry, PersistBatch, Vote};
+use entries::{from_raft, to_raft};
 use tail::Tail;
 
 pub use membership::{Membership, MembershipChange};
@@ -198,6 +200,11 @@ impl Group {
     /// True if this node is the only member. Such a group needs no ticks.
     pub fn is_alone(&self) -> bool {
         self.is_sole_voter() && self.members().learners.is_empty()
+    }
+
+    /// True if this node is the only member, and no change of that is under way.
+    pub fn stays_alone(&self) -> bool {
+        self.is_alone() && !self.node.raft.has_pending_conf()
     }
 
     /// True if this node is the only voter.
@@ -571,28 +578,6 @@ fn split_mix(state: u64) -> u64 {
 fn read_state(state: ::raft::ReadState) -> Option<(u64, u64)> {
     let context = state.request_ctx.try_into().ok().map(u64::from_le_bytes)?;
     Some((context, state.index))
-}
-
-/// Converts an entry for raft-rs. A change of membership goes into the context, which raft-rs does not read.
-fn to_raft(entry: LogEntry) -> Entry {
-    let LogEntry { index, term, kind, data } = entry;
-    let mut raft_entry = Entry { index, term, ..Entry::default() };
-    match kind {
-        EntryKind::Normal => raft_entry.data = data,
-        EntryKind::ConfChange => {
-            raft_entry.set_entry_type(EntryType::EntryConfChange);
-            raft_entry.context = data;
-        }
-    }
-    raft_entry
-}
-
-fn from_raft(entry: Entry) -> LogEntry {
-    let (kind, data) = match entry.get_entry_type() {
-        EntryType::EntryNormal => (EntryKind::Normal, entry.data),
-        EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => (EntryKind::ConfChange, entry.context),
-    };
-    LogEntry { index: entry.index, term: entry.term, kind, data }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use raft::eraftpb;
 use serde::{Deserialize, Serialize};
 
+use super::entries::{from_raft, to_raft};
 use super::membership::Membership;
-use super::{from_raft, to_raft};
 use adjourn_storage::{EntryKind, LogEntry};
 
 /// A Raft message from one member to another.

@@ -99,7 +99,9 @@ fn the_disk_learns_at_once_that_a_change_of_the_members_is_committed() {
     group.propose(b"one".to_vec()).expect("it leads");
     let (batches, _) = settle(&mut group);
     assert_eq!(batches.last().map(|batch| batch.commit), Some(1), "the next batch says it");
+    assert!(group.stays_alone());
     group.propose_change(MembershipChange::Learner(2)).expect("nothing else is under way");
+    assert!(group.is_alone() && !group.stays_alone(), "no more once it is applied");
     let (batches, committed) = settle(&mut group);
     let change = committed.last().map(|entry| (entry.kind, entry.index));
     assert_eq!(change, Some((EntryKind::ConfChange, 3)));

@@ -143,13 +143,17 @@ pub struct Arrival {
     pub address: String,
     /// Most requests that it may have in flight.
     pub in_flight_max: u32,
+    /// True if its leases are volatile: they end with the connection, and nobody outside this process knows them. A crash
+    /// of the process ends them like the loss of the connection, so a node without others tells of them before they are
+    /// durable.
+    pub volatile_leases: bool,
 }
 
 impl Arrival {
     /// A client of a server without tokens, which may do everything.
     pub fn open(secret: SessionSecret, address: impl Into<String>) -> Self {
         let access = Arc::new(Access::open());
-        Self { secret, access, address: address.into(), in_flight_max: 1024 }
+        Self { secret, access, address: address.into(), in_flight_max: 1024, volatile_leases: false }
     }
 }
 
@@ -235,7 +239,7 @@ pub enum Input {
         /// The lost connection.
         connection: ConnectionId,
     },
-    /// The batch of a [`WriteBatch`], and all batches before it, are durable.
+    /// The batch of a [`WriteBatch`], and all batches before it, are durable, or need not be yet.
     Persisted {
         /// Its number.
         number: u64,
@@ -320,6 +324,9 @@ pub struct WriteBatch {
     pub since_us: u64,
     /// The term, vote, entries and commit to write.
     pub batch: PersistBatch,
+    /// True if it only grants volatile leases, which need not outlast this process: report it at once, and make it durable with
+    /// the next batch, or soon.
+    pub is_volatile: bool,
 }
 
 /// A step of a checkpoint, for the checkpoint thread. There is one checkpoint at a time.

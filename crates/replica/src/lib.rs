@@ -15,8 +15,8 @@
 //! The path of a request: it waits for its connection's turn (`turns`). `leader::requests` turns it into a command and adds
 //! it to `leader::proposals`. `poll` stamps the collected commands and proposes them (`leader`). When Raft reports the
 //! entry as durable and committed, `group::apply` applies it to the engine, and `leader::outcomes` answers the waiting
-//! requests. Nothing is answered before it is durable. Reads are answered from the applied state: at once on a single node,
-//! else when `leader::reads` has confirmed that this node still led.
+//! requests. Nothing is answered before it is durable, except for volatile leases on a single node. Reads are answered from
+//! the applied state: at once on a single node, else when `leader::reads` has confirmed that this node still led.
 //!
 //! Waiting consumers are not part of the state. `leader::waiters` keeps them, and `poll` proposes a reserve for them in the
 //! same entry that moves the due jobs: one round trip through the log per delivery. Without a waiter nothing is proposed
@@ -298,7 +298,9 @@ impl Replica {
             let first = batch.entries.first().zip(leader.as_ref());
             let since_us =
                 first.and_then(|(first, leader)| leader.proposals.since_us(first.term, first.index));
-            outputs.push(group.persist(node, number, batch, since_us));
+            let is_volatile =
+                leader.as_ref().is_some_and(|leader| leader.proposals.are_volatile(&batch.entries));
+            outputs.push(group.persist(node, number, batch, since_us, is_volatile));
         }
         group.say(node, drained.messages);
         if let Some(leader) = leader {

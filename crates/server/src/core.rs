@@ -107,7 +107,7 @@ pub(super) struct Core {
 #[derive(Debug)]
 struct CoreTurn {
     outputs: Vec<Output>,
-    /// True if it has taken at most one input, and committed nothing.
+    /// True if it has taken at most one input, and waited for no disk.
     is_lone: bool,
     /// How it ended.
     next: Next,
@@ -298,17 +298,21 @@ impl Core {
 
     /// Makes a batch durable at once if nothing waits for this thread: the batch is small and the only output of one
     /// input, and no other input has come. Handing it to the disk thread and waiting for its report takes longer than most
-    /// turns. Never on a node with other members: they must hear from it even while the disk hangs.
+    /// turns. Never on a node with other members: they must hear from it even while the disk hangs. A volatile batch waits for
+    /// no disk, so others may wait for it.
     fn commit(
         &mut self,
         outputs: &[Output],
         more_wait: &dyn Fn() -> bool,
     ) -> Option<Result<Persisted, StorageError>> {
         let write = brief_write(outputs)?;
-        if !self.turn.is_lone || self.durable < self.ordered || !self.replica.is_alone() || more_wait() {
+        if self.durable < self.ordered || !self.replica.is_alone() {
             return None;
         }
-        self.turn.is_lone = false;
+        if !write.is_volatile && (!self.turn.is_lone || more_wait()) {
+            return None;
+        }
+        self.turn.is_lone &= write.is_volatile;
         self.disk.persist(write)
     }
 
@@ -525,7 +529,7 @@ mod tests {
     use adjourn_storage::{EntryKind, LogEntry, PersistBatch};
 
     fn persist(batch: PersistBatch) -> Output {
-        Output::Persist(WriteBatch { number: 1, since_us: 0, batch })
+        Output::Persist(WriteBatch { number: 1, since_us: 0, batch, is_volatile: false })
     }
 
     fn entry(bytes: usize) -> PersistBatch {

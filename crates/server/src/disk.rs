@@ -18,7 +18,7 @@ use super::core::{BRIEF_BYTES_MAX, CoreMailbox, ToCore};
 use super::stages::CommitTimes;
 use adjourn_raft::Wanted;
 use adjourn_replica::{Input, WriteBatch};
-use adjourn_storage::{Chore, LogBase, PersistBatch, Storage, StorageError};
+use adjourn_storage::{Chore, LogBase, Storage, StorageError};
 pub(super) use watches::resident_bytes;
 use watches::{MemoryWatch, SlowCommits, SpaceWatch};
 
@@ -148,16 +148,17 @@ impl DiskHandle {
         let _ = self.commands.send(command);
     }
 
-    /// The node stops: from here on a shortage ends it, since it may last for ever. Nothing that waits was acknowledged.
+    /// The node stops: from here on a shortage ends it, since it may last for ever. Nothing that waits was acknowledged, but
+    /// for what may be lost.
     pub(super) fn wait_for_room_no_longer(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
     /// Makes a batch durable on this thread, unless the disk is slow or has no space, or the disk thread is at work or has
-    /// failed. The caller has no other batch under way.
+    /// failed. A volatile one need not wait for the disk. The caller has no other batch under way.
     pub(super) fn persist(&self, write: &WriteBatch) -> Option<Result<Persisted, StorageError>> {
         let mut shared = self.disk.try_lock().ok()?;
-        if shared.as_ref()?.last_took > QUICK {
+        if shared.as_ref()?.last_took > QUICK && !write.is_volatile {
             return None;
         }
         let persisted = with_disk(&mut shared, |disk| {
@@ -166,7 +167,9 @@ impl DiskHandle {
                 Err(StorageError::Passing(_)) => None,
                 persisted => Some(persisted?),
             };
-            disk.look_after_chores()?;
+            if !write.is_volatile {
+                disk.look_after_chores()?;
+            }
             if disk.idle_until() < disk.wakes_at {
                 disk.wakes_at = Duration::ZERO;
                 self.send(ToDisk::Look);
@@ -184,7 +187,7 @@ impl DiskThread {
         let served = self.serve();
         let disk = self.lock().take();
         match disk {
-            Some(mut disk) if served.is_ok() => disk.storage.write_watermark(),
+            Some(mut disk) if served.is_ok() => disk.patiently(|disk| disk.storage.write_watermark()),
             _ => served,
         }
     }
@@ -348,6 +351,11 @@ impl Disk {
 
     fn persist(&mut self, write: &WriteBatch) -> Result<Persisted, StorageError> {
         let begun = self.clock.elapsed();
+        if write.is_volatile {
+            self.storage.persist_later(write.batch.clone());
+            self.watermark_due.get_or_insert(begun + WATERMARK_EVERY);
+            return Ok(Persisted { number: write.number, times: None });
+        }
         self.storage.persist(&write.batch)?;
         let ended = self.clock.elapsed();
         let took = ended.saturating_sub(begun);
@@ -379,7 +387,7 @@ impl Disk {
 
     fn write_watermark_if_due(&mut self) -> Result<(), StorageError> {
         if self.watermark_due.is_some_and(|due| due <= self.clock.elapsed()) {
-            self.storage.write_watermark()?;
+            self.patiently(|disk| disk.storage.write_watermark())?;
             self.watermark_due = None;
         }
         Ok(())
@@ -420,18 +428,10 @@ impl Disk {
 
 /// Adds `later` to `merged`: carrying out the result has the same effect as both in turn.
 fn merge(merged: &mut WriteBatch, later: WriteBatch) {
-    let PersistBatch { vote, install, entries, commit } = later.batch;
-    debug_assert!(install.is_none(), "what is installed is never added to what comes before");
     merged.number = later.number;
     merged.since_us = merged.since_us.min(later.since_us);
-    merged.batch.vote = vote.or(merged.batch.vote);
-    merged.batch.commit = merged.batch.commit.max(commit);
-    if let Some(first) = entries.first() {
-        // The later batch may truncate the log: entries that it overwrites need not be written.
-        let kept = merged.batch.entries.partition_point(|entry| entry.index < first.index);
-        merged.batch.entries.truncate(kept);
-    }
-    merged.batch.entries.extend(entries);
+    merged.is_volatile &= later.is_volatile;
+    merged.batch.add(later.batch);
 }
 
 #[cfg(test)]

@@ -55,11 +55,11 @@ use watch::Watchers;
 use adjourn_protocol::{
     Applied, ErrorCode, ErrorReply, Hello, Request, RequestId, Response, VERSION, VERSION_MIN, Welcome,
 };
-use adjourn_replica::{Arrival, ConnectionId, Input};
+use adjourn_replica::{ConnectionId, Input};
 use adjourn_storage::CALL_BACKS;
 use adjourn_transport::Stream;
 use adjourn_transport::tls::Acceptor;
-use adjourn_types::{Access, Lease, Millis, SessionSecret, TopicName, whole_ms};
+use adjourn_types::{Access, Lease, Millis, TopicName, whole_ms};
 
 /// Requests of one session that may wait for their answer; further ones wait before they are sent.
 const IN_FLIGHT_MAX: u32 = 16_384;
@@ -270,11 +270,12 @@ impl Local {
         access: Arc<Access>,
         client_name: &str,
     ) -> Result<Arc<LocalSession>, ErrorReply> {
-        let opening = Opening { client_name, address: client_name, leases_outlive: true };
+        let opening = Opening { client_name, address: client_name, ..Opening::SHARED };
         LocalSession::open(&self.config, access, opening).await
     }
 
-    /// A session for one connection from this address. Its leases end with it.
+    /// A session for one connection from this address. Its leases end with it, and must not be shown to the caller: they are
+    /// [volatile](adjourn_replica::Arrival::volatile_leases).
     ///
     /// # Errors
     ///
@@ -285,7 +286,7 @@ impl Local {
         client_name: &str,
         address: &str,
     ) -> Result<Arc<LocalSession>, ErrorReply> {
-        let opening = Opening { client_name, address, leases_outlive: false };
+        let opening = Opening { client_name, address, leases_outlive: false, volatile_leases: true };
         match LocalSession::open(&self.config, Arc::clone(access), opening).await {
             Err(error) if error.code == ErrorCode::NotLeader => {
                 // The semaphore is never closed.
@@ -329,8 +330,7 @@ impl LocalSession {
         let share = InputShare::new(&config.input, &gauge);
         let way = Way::Core { config: Arc::clone(config), connection, share };
         let session = Self::new(way, Arc::clone(&access), Arc::clone(&waiting));
-        let (secret, address) = (SessionSecret(secret), opening.address.to_owned());
-        let arrival = Arrival { secret, access, address, in_flight_max: IN_FLIGHT_MAX };
+        let arrival = opening.arrival(access, secret);
         config.core.send(ToCore::Connected { connection, arrival, outbox }).map_err(|_| stopping())?;
         let taker = Taker { config: Arc::clone(config), connection, gauge, waiting, unreported_bytes: 0 };
         tokio::spawn(taker.run(outgoing));

@@ -47,6 +47,8 @@ pub(super) struct Durable<V: Volume> {
     /// The data directory, for messages.
     path: PathBuf,
     failed: bool,
+    /// What is to be written before anything else; empty if there is nothing.
+    later: PersistBatch,
 }
 
 /// The entry that the checkpoint in a folder stands for; `None` if there is no checkpoint.
@@ -66,7 +68,7 @@ impl<V: Volume> Durable<V> {
         if found.last < base.index {
             log.rebase(base)?;
         }
-        Ok(Self { log, volume, path: path.to_owned(), failed: false })
+        Ok(Self { log, volume, path: path.to_owned(), failed: false, later: PersistBatch::default() })
     }
 
     /// The data found at the start: where the log begins and ends, term and vote.
@@ -124,6 +126,16 @@ impl<V: Volume> Durable<V> {
         Err(StorageError::Damaged { path: self.path.clone(), damage: Damage::Replaced { index } })
     }
 
+    /// Writes what was to be written later.
+    fn write_later(&mut self) -> Result<(), StorageError> {
+        if !self.later.entries.is_empty() {
+            let PersistBatch { vote, entries, commit, .. } = &self.later;
+            self.log.commit(*vote, entries, *commit)?;
+            self.later = PersistBatch::default();
+        }
+        Ok(())
+    }
+
     /// Runs `action`, unless something failed before.
     fn carefully<T>(
         &mut self,
@@ -153,8 +165,16 @@ impl<S: OnVolume> Storage for S {
         self.durable().carefully(|durable| {
             let PersistBatch { vote, install, entries, commit } = batch;
             let Some(index) = *install else {
-                return durable.log.commit(*vote, entries, *commit);
+                if durable.later.entries.is_empty() {
+                    return durable.log.commit(*vote, entries, *commit);
+                }
+                let mut whole = durable.later.clone();
+                whole.add(batch.clone());
+                durable.log.commit(whole.vote, &whole.entries, whole.commit)?;
+                durable.later = PersistBatch::default();
+                return Ok(());
             };
+            durable.write_later()?;
             // The batch's commit index belongs to the log after the install.
             durable.log.commit(*vote, &[], 0)?;
             durable
@@ -164,13 +184,28 @@ impl<S: OnVolume> Storage for S {
         })
     }
 
+    fn persist_later(&mut self, batch: PersistBatch) {
+        debug_assert!(batch.vote.is_none() && batch.install.is_none(), "only entries may be lost");
+        self.durable().later.add(batch);
+    }
+
     fn write_watermark(&mut self) -> Result<(), StorageError> {
-        self.durable().carefully(|durable| durable.log.write_watermark())
+        self.durable().carefully(|durable| {
+            let written = durable.write_later();
+            // Without room for it, what is durable still gets its watermark.
+            if !matches!(written, Ok(()) | Err(StorageError::Passing(_))) {
+                return written;
+            }
+            durable.log.write_watermark()?;
+            written
+        })
     }
 
     fn base_at(&mut self, index: u64) -> Result<LogBase, StorageError> {
-        self.durable()
-            .carefully(|durable| durable.log.end_before(index + 1).map_err(StorageError::before_any_change))
+        self.durable().carefully(|durable| {
+            durable.write_later()?;
+            durable.log.end_before(index + 1).map_err(StorageError::before_any_change)
+        })
     }
 
     fn cut(&mut self, through: u64) -> Result<(), StorageError> {
@@ -203,6 +238,7 @@ impl<S: OnVolume> Storage for S {
 
     fn read(&mut self, first: u64, last: u64, bytes_max: u64) -> Result<Vec<LogEntry>, StorageError> {
         let durable = self.durable();
+        durable.carefully(Durable::write_later)?;
         let mut entries = Vec::new();
         let is_there = first > durable.log.base().index && first <= last;
         if !is_there {

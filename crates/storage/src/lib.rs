@@ -121,6 +121,20 @@ impl PersistBatch {
     pub fn data_bytes(&self) -> usize {
         self.entries.iter().map(|entry| entry.data.len()).sum()
     }
+
+    /// Adds a later batch, which installs nothing: making the result durable has the same effect as both in turn.
+    pub fn add(&mut self, later: Self) {
+        let Self { vote, install, entries, commit } = later;
+        debug_assert!(install.is_none(), "what is installed is never added to what comes before");
+        self.vote = vote.or(self.vote);
+        self.commit = self.commit.max(commit);
+        if let Some(first) = entries.first() {
+            // The later batch may truncate the log: entries that it overwrites need not be written.
+            let kept = self.entries.partition_point(|entry| entry.index < first.index);
+            self.entries.truncate(kept);
+        }
+        self.entries.extend(entries);
+    }
 }
 
 /// The state found when a data directory was opened.
@@ -145,6 +159,10 @@ pub trait Storage {
     /// [`StorageError::Passing`] the caller may try the same batch again, and nothing else before it.
     fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError>;
 
+    /// Takes a batch that a crash may lose: it becomes durable with the next one, or before the watermark is written, or
+    /// before [`base_at`](Self::base_at) or [`read`](Self::read) look at the log. It has no vote, and installs nothing.
+    fn persist_later(&mut self, batch: PersistBatch);
+
     /// Writes the watermark (last durable index, commit index) if it lags. The disk thread calls it at least
     /// every 100 ms while there is something new, and at a clean stop.
     fn write_watermark(&mut self) -> Result<(), StorageError>;
@@ -155,7 +173,7 @@ pub trait Storage {
     /// Drops the entries up to and including `through`: their space is reused.
     ///
     /// The caller promises that a durable checkpoint stands at `through` or later, and opens with the newest one.
-    /// `through` is not past the end of the log.
+    /// `through` is not past what is durable.
     fn cut(&mut self, through: u64) -> Result<(), StorageError>;
 
     /// Long work that commits need not wait for, if there is any and none is under way. [Run](Chore::run) it on another

@@ -69,7 +69,7 @@ impl Model {
             | Command::ScheduleDelete { .. } => return self.about_schedule(command),
             Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
             Command::TopicPause { .. } => self.pause(command)?,
-            Command::SkipIds { floor } => self.skip_ids(*floor),
+            Command::SkipIds { .. } | Command::SkipFences { .. } => self.skip(command),
             Command::MemberSet { node, storage_id, .. } => {
                 let known = self.members.entry(*node).or_insert(*storage_id);
                 if known != storage_id {
@@ -84,7 +84,11 @@ impl Model {
         Ok(Outcome::Done)
     }
 
-    fn skip_ids(&mut self, floor: u64) {
+    fn skip(&mut self, command: &Command<'_>) {
+        if let Command::SkipFences { count } = command {
+            self.last_fence += (*count).min(1 << 20);
+        }
+        let Command::SkipIds { floor } = *command else { return };
         for last in [&mut self.last_job, &mut self.last_fence, &mut self.last_session] {
             *last = if *last < floor { floor } else { *last + (1 << 40) };
         }

@@ -49,6 +49,7 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         1 => Just(Action::Genesis),
         1 => Just(Action::SkipIds),
+        1 => select(vec![0, 3, 1 << 20, u64::MAX]).prop_map(Action::SkipFences),
         1 => (1..4_u64, proptest::bool::weighted(0.2)).prop_map(|(node, other)| Action::Member(node, other)),
         3 => (0..=FEATURE_LEVEL).prop_map(Action::FeatureLevel),
         3 => (0..DEFAULTS.len()).prop_map(Action::Defaults),

@@ -199,6 +199,7 @@ pub(crate) enum Action {
     /// Of which topic, and which of some changes.
     Policy(usize, usize),
     SkipIds,
+    SkipFences(u64),
     /// A member, and which of two copies of the data it has.
     Member(u64, bool),
     FeatureLevel(u32),
@@ -293,6 +294,7 @@ impl Known {
         match action {
             Action::Genesis => Command::Genesis { key_secret: [7; 16] },
             Action::SkipIds => Command::SkipIds { floor: 0 },
+            Action::SkipFences(count) => Command::SkipFences { count: *count },
             Action::Member(node, other) => Command::MemberSet {
                 node: *node,
                 storage_id: [u8::from(*other); 16],

@@ -33,6 +33,8 @@ pub(crate) struct Rig {
     pub(crate) replica: Replica,
     pub(crate) at: Now,
     pub(crate) orders: VecDeque<u64>,
+    /// Those of all orders that may be lost.
+    pub(crate) volatile: Vec<u64>,
     pub(crate) answers: Vec<(ConnectionId, RequestId, Response)>,
     /// How many of them the replica says answer a request.
     pub(crate) answered: usize,
@@ -87,6 +89,7 @@ impl Rig {
             replica,
             at,
             orders: VecDeque::new(),
+            volatile: Vec::new(),
             answers: Vec::new(),
             answered: 0,
             audited: Vec::new(),
@@ -145,7 +148,10 @@ impl Rig {
         self.replica.poll(self.at, &mut outputs);
         for output in outputs {
             match output {
-                Output::Persist(order) => self.orders.push_back(order.number),
+                Output::Persist(order) => {
+                    self.orders.push_back(order.number);
+                    self.volatile.extend(order.is_volatile.then_some(order.number));
+                }
                 Output::Checkpoint(order) => {
                     self.checkpoints += usize::from(matches!(order, CheckpointOrder::Begin(_)));
                     self.checkpoint_orders.push_back(order);

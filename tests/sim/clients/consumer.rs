@@ -25,6 +25,8 @@ pub(super) struct Consumer {
     /// When its worker has worked on all jobs that it will start; of one that prefetches.
     free_at: Us,
     leases_outlive: bool,
+    /// It is a caller of a port in the server's process: what it holds ends with its connection.
+    is_caller: bool,
     pace: Pace,
     draining: bool,
     /// When it asks again whether its leases are kept.
@@ -63,6 +65,10 @@ impl Consumer {
         Self::new(plan, Want::Polls, leases_outlive)
     }
 
+    pub(super) fn caller(plan: &Plan) -> Self {
+        Self { is_caller: true, ..Self::new(plan, Want::Polls, false) }
+    }
+
     pub(super) fn subscriber(plan: &Plan) -> Self {
         Self::new(plan, Want::Subscription, false)
     }
@@ -77,9 +83,9 @@ impl Consumer {
 
     fn new(plan: &Plan, want: Want, leases_outlive: bool) -> Self {
         let (held, pace) = (BTreeMap::new(), plan.pace);
-        let (asked, seen, draining) = (None, BTreeSet::new(), false);
+        let (asked, seen, draining, is_caller) = (None, BTreeSet::new(), false, false);
         let (ask_at, ping_at, free_at) = (0, 0, 0);
-        Self { want, held, asked, ask_at, free_at, leases_outlive, pace, draining, ping_at, seen }
+        Self { want, held, asked, ask_at, free_at, leases_outlive, is_caller, pace, draining, ping_at, seen }
     }
 
     fn take(&mut self, endpoint: &mut Endpoint, jobs: &[Delivered]) {
@@ -246,7 +252,7 @@ impl Role for Consumer {
             let jobs_max = *endpoint.random.pick(&[1, 5, 1024]);
             endpoint.send(Request::Leases { after: JobId(0), jobs_max });
         }
-        if kept != Kept::Leases && !self.leases_outlive && !self.draining {
+        if kept != Kept::Leases && !self.leases_outlive && (self.is_caller || !self.draining) {
             self.held.clear();
         }
     }
@@ -297,9 +303,15 @@ impl Role for Consumer {
     }
 
     fn unanswered(&mut self, request: Request) {
-        if let Request::Finish { leases } = request {
+        if let Request::Finish { leases } = request
+            && !self.is_caller
+        {
             self.held.extend(leases.into_iter().map(|lease| ((0, lease), Deed::Finish)));
         }
+    }
+
+    fn has_volatile_leases(&self) -> bool {
+        self.is_caller
     }
 
     fn act(&mut self, endpoint: &mut Endpoint, _board: &Board) -> Us {

@@ -45,6 +45,9 @@ pub(super) const TOPICS: [&str; 4] = ["alpha", "beta", "gamma", "brief"];
 /// The topic of clients whose leases outlive their session.
 const BRIEF: &str = "brief";
 
+/// The name of clients whose leases are volatile.
+pub(super) const CALLER: &str = "caller";
+
 /// After this number of failed connections a client tries more slowly.
 const PATIENCE: u32 = 30;
 
@@ -78,6 +81,10 @@ pub(super) trait Role {
     /// Whether its connections have a session. One without does not wait for its WELCOME.
     fn wants_session(&self) -> bool {
         true
+    }
+    /// Whether what it holds ends with its connection, also at a crash of the server.
+    fn has_volatile_leases(&self) -> bool {
+        false
     }
     /// Whether its work is done, if this client has an end.
     fn is_done(&self) -> bool {
@@ -190,6 +197,9 @@ impl Client {
                 false,
             ));
         }
+        for _ in 0..plan.callers {
+            roles.push((Box::new(Consumer::caller(plan)), false));
+        }
         for _ in 0..plan.prefetchers {
             roles.push((Box::new(Consumer::prefetcher(plan)), false));
         }
@@ -242,6 +252,10 @@ impl Client {
         self.role.is_done()
     }
 
+    pub(super) fn has_volatile_leases(&self) -> bool {
+        self.role.has_volatile_leases()
+    }
+
     /// Whether it is there for the cluster, and not for jobs.
     pub(super) fn looks_after_cluster(&self) -> bool {
         self.role.looks_after_cluster()
@@ -284,7 +298,7 @@ impl Client {
         let hello = Hello {
             version_min: VERSION_MIN,
             version_max: VERSION,
-            client_name: "simulated".to_owned(),
+            client_name: if self.has_volatile_leases() { CALLER } else { "simulated" }.to_owned(),
             resume: self.resume,
             leases_outlive: self.leases_outlive,
             without_session: !self.role.wants_session(),
@@ -304,6 +318,9 @@ impl Client {
             if !matches!(request, Request::Hello(_)) {
                 self.role.unanswered(request);
             }
+        }
+        if self.has_volatile_leases() {
+            self.resume = None;
         }
         self.endpoint.outbox.clear();
         self.endpoint.hang_up = false;

@@ -10,6 +10,8 @@ use adjourn_storage::{LogEntry, Vote};
 pub(super) struct Book {
     pub(super) vote: Vote,
     durable: Log,
+    /// How many entries at its end a crash may lose.
+    volatile: u64,
     pending: VecDeque<WriteBatch>,
     /// Index of the last entry, with all that was ordered, and its term.
     last: (u64, u64),
@@ -77,10 +79,17 @@ impl Book {
         while let Some(order) = self.pending.pop_front_if(|order| order.number <= number) {
             self.vote = order.batch.vote.unwrap_or(self.vote);
             self.durable.write(&order);
+            let added = order.batch.entries.len() as u64;
+            self.volatile = if order.is_volatile { self.volatile + added } else { 0 };
             let changed = order.batch.entries.first().map(|entry| entry.index);
             first = first.into_iter().chain(changed).min();
         }
         first
+    }
+
+    /// What a crash might have lost was written.
+    pub(super) fn flushed(&mut self) {
+        self.volatile = 0;
     }
 
     /// The node starts again, with this log after `base`: the durable one, or one that was being written.
@@ -93,13 +102,14 @@ impl Book {
         }
         self.vote = vote;
         let found = Found { base, entries };
+        let volatile = std::mem::take(&mut self.volatile);
         let installed = front.as_ref().filter(|order| order.batch.install == Some(base));
         // No other checkpoint can be there: the log that ended here may have been another one.
         let before = if let Some(order) = installed {
             self.durable.write(order);
             base
         } else {
-            self.durable.end()
+            self.durable.end() - volatile
         };
         if !found.is_cut_from(&self.durable, before) {
             let Some(order) = front else { return Err(found.is_none_of(before)) };

@@ -34,6 +34,8 @@ pub(super) struct FreshReads {
     /// When each body was pushed first.
     bodies: BTreeMap<Bytes, Us>,
     bulks: Bulks,
+    /// The last order of each node that it told of before it was written: a crash may lose it.
+    told: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +136,15 @@ impl Invariant for FreshReads {
                 request: Some(Request::Push(push)), response: Response::Pushed(results), ..
             } => {
                 self.acknowledged(push, results);
+            }
+            Seen::Ordered { node, order } if order.is_volatile => _ = self.told.insert(*node, order.number),
+            Seen::Persisted { node, number } if self.told.get(node).is_some_and(|told| told < number) => {
+                self.told.remove(node);
+            }
+            Seen::Flushed { node } => _ = self.told.remove(node),
+            Seen::Started { node, restored, log, .. } if self.told.remove(node).is_some() => {
+                let base = restored.map_or(0, |restored| restored.borrow().base.index);
+                self.seen = self.seen.min(base + log.len() as u64);
             }
             Seen::Said { node, connection, id, response, .. } => {
                 self.bulks.said(when.at, (*connection, *id), response);

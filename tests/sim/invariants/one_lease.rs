@@ -9,6 +9,7 @@ use adjourn_protocol::{Applied, Change, Delivered, JobRef, Push, Request, Respon
 use adjourn_replica::ConnectionId;
 use adjourn_types::{IfExists, JobId, Key, Lease, SessionId, TopicName};
 
+use super::super::clients::CALLER;
 use super::super::node::GRACE_MS;
 use super::super::seen::{Seen, When};
 use super::super::time::{MS, Us};
@@ -39,6 +40,8 @@ pub(super) struct OneLease {
     of_key: BTreeMap<(TopicName, Option<Key>), BTreeSet<Lease>>,
     bulks: Bulks,
     jumps: Jumps,
+    /// Sessions whose leases end with their connections.
+    callers: BTreeMap<ConnectionId, SessionId>,
 }
 
 /// One end of a connection.
@@ -225,6 +228,9 @@ impl OneLease {
             let (session, clock) = (welcome.session, (sent, welcome.clock_ms));
             self.clients.insert(connection, Client { session, clock });
             let outlives = hello.leases_outlive;
+            if hello.client_name == CALLER {
+                self.callers.insert(connection, session);
+            }
             let known =
                 self.sessions.entry(session).or_insert(Session { proven: sent, outlives, left: false });
             known.left = false;
@@ -310,6 +316,12 @@ impl Invariant for OneLease {
                         let name = (job.topic.clone(), job.key.clone());
                         self.of_key.entry(name).or_default().insert(job.lease);
                     }
+                }
+            }
+            Seen::Ended { connections, .. } => {
+                for session in connections.iter().filter_map(|id| self.callers.remove(id)).collect::<Vec<_>>()
+                {
+                    self.session_over(session);
                 }
             }
             Seen::Heard { connection, sent, request, response } => {

@@ -2,18 +2,24 @@
 //! for byte; so are term and vote, and no node votes twice in a term.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use adjourn_engine::{Command, Entry};
+use adjourn_protocol::{Request, Response};
 use adjourn_replica::WriteBatch;
 use adjourn_storage::{LogEntry, Recovered, Vote};
+use adjourn_types::SessionId;
 
+use super::super::clients::CALLER;
 use super::super::seen::{NodeId, Seen, When};
-use super::Invariant;
 use super::books::Book;
+use super::{Invariant, has_commands};
 
 #[derive(Debug, Default)]
 pub(super) struct SameLog {
     books: BTreeMap<NodeId, Book>,
+    /// The sessions of callers, whose leases a crash may lose.
+    callers: BTreeSet<SessionId>,
     /// For whom each node has voted in each term, durable or not.
     votes: BTreeMap<(NodeId, u64), u64>,
 }
@@ -31,7 +37,26 @@ impl SameLog {
             }
             *first = vote;
         }
+        if order.is_volatile {
+            order.batch.entries.iter().try_for_each(|entry| self.may_be_lost(entry))?;
+        }
         self.book(node).ordered(order)
+    }
+
+    /// Only what grants leases to callers may be lost with a crash.
+    fn may_be_lost(&self, entry: &LogEntry) -> Result<(), String> {
+        let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
+        let is_grant = |command: &Command<'_>| match command {
+            Command::Reserve { session, .. } | Command::ReserveJob { session, .. } => {
+                self.callers.contains(session)
+            }
+            _ => false,
+        };
+        if has_commands(entry) && decoded.commands.iter().all(is_grant) {
+            Ok(())
+        } else {
+            Err(format!("entry {} may be lost: {:?}", entry.index, decoded.commands))
+        }
     }
 
     fn started(
@@ -64,6 +89,12 @@ impl Invariant for SameLog {
         match seen {
             Seen::Ordered { node, order } => self.ordered(*node, order)?,
             Seen::Persisted { node, number } => _ = self.book(*node).persisted(*number),
+            Seen::Flushed { node } => self.book(*node).flushed(),
+            Seen::Said {
+                request: Some(Request::Hello(hello)), response: Response::Welcome(welcome), ..
+            } if hello.client_name == CALLER => {
+                self.callers.insert(welcome.session);
+            }
             Seen::Started { node, recovered, restored, log, .. } => {
                 let base = restored.map(RefCell::borrow).map_or(0, |restored| restored.base.index);
                 self.started(*node, recovered, base, log)?;

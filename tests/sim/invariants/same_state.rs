@@ -65,6 +65,9 @@ impl SameState {
     }
 
     fn ordered(&mut self, node: NodeId, order: &WriteBatch) -> Result<(), String> {
+        if order.is_volatile && self.members != Membership::alone(node) {
+            return Err(format!("node {node} may lose what it tells {:?}", self.members));
+        }
         let book = self.books.entry(node).or_default();
         book.ordered(order)?;
         if self.knows.get(&node).is_none_or(|known| *known < self.changed_at) {
@@ -164,6 +167,26 @@ impl SameState {
         Ok(())
     }
 
+    /// What the only voter has lost that a crash may lose never was.
+    fn forget_after(&mut self, node: NodeId, durable: u64) {
+        if self.history.len() as u64 <= durable {
+            return;
+        }
+        assert!(self.groups.is_none(), "what became of jobs of groups cannot be taken back");
+        let mut lost = self.history.iter().skip(place(durable));
+        assert!(lost.all(|entry| entry.kind == EntryKind::Normal), "a change of members is lost");
+        self.hashes.truncate(place(durable));
+        self.history.truncate(place(durable));
+        self.applied.entry(node).and_modify(|applied| *applied = durable.min(*applied));
+        (self.engine, self.bodies) = (Engine::new(GroupId(0)), KeptBodies::default());
+        for entry in &self.history {
+            if entry.kind == EntryKind::Normal && !entry.data.is_empty() {
+                let decoded = Entry::decode(&entry.data).expect("it was decoded before");
+                let Ok(_) = self.engine.apply(&decoded, &mut self.bodies);
+            }
+        }
+    }
+
     fn is_state_at(&self, node: NodeId, index: u64, state_hash: u128) -> Result<(), String> {
         let expected = match index {
             0 => Some(Engine::new(GroupId(0)).state_hash()),
@@ -191,6 +214,7 @@ impl SameState {
         self.books.entry(node).or_default().started(base, log, vote)?;
         if self.members.voters == [node] {
             let durable = self.books[&node].end();
+            self.forget_after(node, durable);
             self.commit(node, durable)?;
         }
         if let Some(restored) = restored.filter(|restored| restored.lost.is_none()) {
@@ -210,6 +234,7 @@ impl Invariant for SameState {
         match seen {
             Seen::Ordered { node, order } => self.ordered(*node, order)?,
             Seen::Persisted { node, number } => self.persisted(*node, *number)?,
+            Seen::Flushed { node } => self.books.entry(*node).or_default().flushed(),
             Seen::Started { node, recovered, restored, log, .. } => {
                 self.knows.remove(node);
                 self.started(*node, recovered.vote, restored.map(RefCell::borrow).as_deref(), log)?;

@@ -109,6 +109,7 @@ impl<'a, S: JobStore> Applier<'a, S> {
             Command::TopicDelete { topic } => return self.delete_topic(topic),
             Command::GroupSet { topic, group, change } => self.set_group(topic, group, *change)?,
             Command::SkipIds { floor } => self.skip_ids(*floor),
+            Command::SkipFences { count } => self.engine.numbers.skip_fences(*count),
             Command::MemberSet { node, storage_id, peer_address, client_address } => {
                 let [peer_address, client_address] = [*peer_address, *client_address].map(str::to_owned);
                 let member = Member { node: *node, storage_id: *storage_id, peer_address, client_address };

@@ -91,19 +91,24 @@ impl Group {
     }
 
     /// Passes a batch to the disk. `since_us` is when its oldest command was taken up, if it was on this node.
+    /// `is_volatile` is true if it only grants volatile leases.
     pub(super) fn persist(
         &mut self,
         node: &Node,
         number: u64,
         batch: PersistBatch,
         since_us: Option<u64>,
+        is_volatile: bool,
     ) -> Output {
+        // Other members rely on what this node has told them.
+        let is_volatile = is_volatile && batch.vote.is_none() && self.raft.stays_alone();
         self.read_ahead_of(&batch.entries);
         if self.log.in_flight.is_empty() {
             self.log.writing_since_us = node.now_us;
         }
         self.log.in_flight.push(number);
-        Output::Persist(WriteBatch { number, since_us: since_us.unwrap_or(node.now_us), batch })
+        let since_us = since_us.unwrap_or(node.now_us);
+        Output::Persist(WriteBatch { number, since_us, batch, is_volatile })
     }
 
     pub(super) fn persisted(&mut self, node: &mut Node, number: u64) {

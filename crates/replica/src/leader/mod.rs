@@ -39,10 +39,10 @@ use crate::leader::proposals::{Proposals, Reply};
 use crate::leader::reads::PendingReads;
 use crate::leader::sessions::Graces;
 use crate::leader::suspended::SuspendedCalls;
-use crate::leader::waiters::Waiters;
+use crate::leader::waiters::{Claim, WaiterId, Waiters};
 use crate::node::Node;
 use crate::token_limits::TokenLimits;
-use adjourn_engine::Command;
+use adjourn_engine::{Command, SKIPPED_FENCES_MAX};
 use adjourn_protocol::{Applied, ErrorReply, GoingAway, Response};
 use adjourn_raft::MembershipChange;
 use adjourn_types::limits::ENTRY_BYTES_TARGET;
@@ -126,6 +126,10 @@ impl Leader {
             self.proposals.add_command(node, group, &Command::Genesis { key_secret }, Reply::Nobody);
             // The level is raised before the first answer.
             self.changes.raise_feature_level(node, group, &mut self.proposals);
+        } else if group.raft.is_alone() {
+            // Some may have been issued for volatile leases, and lost.
+            let command = Command::SkipFences { count: SKIPPED_FENCES_MAX };
+            self.proposals.add_command(node, group, &command, Reply::Nobody);
         }
         if group.state.engine.members().is_empty() && group.raft.is_alone() {
             // This change puts the members into the log, from which later members learn them.
@@ -338,12 +342,23 @@ impl Leader {
                 .waiters
                 .take_turns(topics, available, |id| connections.room_for_turn(id, &mut tight) as u64);
             for turn in turns {
-                let reply = Reply::PendingReserve(turn.waiter, turn.claim);
-                self.proposals.add(&turn.command(&group.state.engine), turn.claim.jobs, reply, node.now_us);
+                let command = turn.command(&group.state.engine);
+                self.add_reserve(node, &command, turn.claim.jobs, turn.waiter, turn.claim);
             }
         }
         for over in self.waiters.take_expired(node.now_us) {
             node.connections.send(over.asker, Response::Reserved(Vec::new()));
+        }
+    }
+
+    /// Proposes a reserve for a waiter.
+    fn add_reserve(&mut self, node: &Node, command: &Command<'_>, work: u64, id: WaiterId, claim: Claim) {
+        let reply = Reply::PendingReserve(id, claim);
+        let connection = self.waiters.one(id).map(|waiter| waiter.asker.connection);
+        if connection.is_some_and(|connection| node.connections.has_volatile_leases(connection)) {
+            self.proposals.add_volatile(command, work, reply, node.now_us);
+        } else {
+            self.proposals.add(command, work, reply, node.now_us);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::refusals::too_much_under_way;
 use adjourn_engine::Command;
 use adjourn_engine::entry::{EntryBuilder, HEADER_BYTES};
 use adjourn_protocol::{ErrorReply, ScheduleSet};
+use adjourn_storage::LogEntry;
 use adjourn_types::limits::ENTRY_BYTES_TARGET;
 use adjourn_types::{JobId, Millis, SessionId, SessionSecret, TopicId};
 
@@ -67,6 +68,8 @@ pub(super) struct Proposal {
     work: u64,
     /// When its oldest command was added; `None` if none was.
     since_us: Option<u64>,
+    /// True if all of its commands, at least one, grant volatile leases.
+    is_volatile: bool,
 }
 
 #[derive(Debug, Default)]
@@ -77,6 +80,8 @@ struct Gathering {
     replies: Vec<Reply>,
     work: u64,
     since_us: Option<u64>,
+    /// How many of its commands grant volatile leases.
+    volatile: usize,
 }
 
 /// An entry is closed when its commands reach this estimated work: see [`turns`](crate::turns).
@@ -102,6 +107,12 @@ impl Proposals {
     /// Nothing in flight, over a state with this stamp.
     pub(crate) fn new(stamp: Millis) -> Self {
         Self { stamp, ..Self::default() }
+    }
+
+    /// Adds a reserve for a connection with volatile leases.
+    pub(super) fn add_volatile(&mut self, command: &Command<'_>, work: u64, reply: Reply, now_us: u64) {
+        self.gathering.volatile += 1;
+        self.add(command, work, reply, now_us);
     }
 
     /// Adds a command at the end. `work` is its cost.
@@ -175,8 +186,9 @@ impl Proposals {
         self.stamp = stamp;
         let data = oldest.builder.finish(stamp);
         let bytes = data.len().saturating_sub(HEADER_BYTES);
-        let Gathering { replies, work, since_us, .. } = oldest;
-        (data, Proposal { replies, bytes, work, since_us })
+        let Gathering { replies, work, since_us, volatile, .. } = oldest;
+        let is_volatile = volatile > 0 && volatile == replies.len();
+        (data, Proposal { replies, bytes, work, since_us, is_volatile })
     }
 
     /// The clock is about to be moved: the waiting commands came before that, and get the stamp of now.
@@ -197,6 +209,16 @@ impl Proposals {
     pub(crate) fn since_us(&self, term: u64, index: u64) -> Option<u64> {
         let entry = self.in_flight.iter().rev().find(|(of, at, _)| (*of, *at) == (term, index));
         entry.and_then(|(.., proposal)| proposal.since_us)
+    }
+
+    /// True if this leader proposed these entries, at least one, and all of their commands grant volatile leases.
+    pub(crate) fn are_volatile(&self, entries: &[LogEntry]) -> bool {
+        let is_volatile = |entry: &LogEntry| {
+            let mut in_flight = self.in_flight.iter().rev();
+            let found = in_flight.find(|(term, index, _)| (*term, *index) == (entry.term, entry.index));
+            found.is_some_and(|(.., proposal)| proposal.is_volatile)
+        };
+        !entries.is_empty() && entries.iter().all(is_volatile)
     }
 
     /// Ends an entry that is applied or lost. Returns its waiting replies.
@@ -226,9 +248,13 @@ impl Proposals {
 
     /// Adds a command to the waiting ones, and begins to read the records that it needs from disk.
     pub(super) fn add_command(&mut self, node: &Node, group: &Group, command: &Command<'_>, reply: Reply) {
-        let work = command.changes(&group.state.engine) + group.state.read_ahead(command);
-        self.add(command, work, reply, node.now_us);
+        self.add(command, work_of(group, command), reply, node.now_us);
     }
+}
+
+/// The cost of a command. Begins to read the records that it needs from disk.
+pub(super) fn work_of(group: &Group, command: &Command<'_>) -> u64 {
+    command.changes(&group.state.engine) + group.state.read_ahead(command)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::Leader;
-use super::proposals::Reply;
+use super::proposals::{Reply, work_of};
 use super::shares::topic_order;
 use super::waiters::{Cancelled, Demand, WaiterId};
 use crate::Replica;
@@ -187,7 +187,8 @@ impl Leader {
         let weighed = self.waiters.weighed(waiter);
         let topics = topic_order(weighed.as_ref(), reserve.topics.iter().map(TopicName::as_str));
         let command = Command::Reserve { session, topics, jobs_max, bytes_max };
-        self.proposals.add_command(node, group, &command, Reply::PendingReserve(waiter, claim));
+        let work = work_of(group, &command);
+        self.add_reserve(node, &command, work, waiter, claim);
     }
 
     /// Reserves one job, as a poll that does not wait.
@@ -204,7 +205,8 @@ impl Leader {
         }
         let (waiter, claim) = self.waiters.add_reserving(asker, session, 1, node.now_us);
         let command = Command::ReserveJob { session, job: select_job(job) };
-        self.proposals.add_command(node, group, &command, Reply::PendingReserve(waiter, claim));
+        let work = work_of(group, &command);
+        self.add_reserve(node, &command, work, waiter, claim);
     }
 
     fn subscribe(

@@ -32,6 +32,8 @@ pub(crate) struct Connection {
     pub(crate) heartbeat_wish_ms: u32,
     /// Most requests that it may have in flight.
     pub(crate) in_flight_max: u32,
+    /// See [`Arrival::volatile_leases`].
+    pub(crate) volatile_leases: bool,
     /// Its token, rights and limits.
     access: Arc<Access>,
     /// Its address, or that of the last caller over it.
@@ -125,7 +127,7 @@ impl Connections {
     }
 
     pub(crate) fn add(&mut self, id: ConnectionId, arrival: Arrival, since: Millis) {
-        let Arrival { secret, access, address, in_flight_max } = arrival;
+        let Arrival { secret, access, address, in_flight_max, volatile_leases } = arrival;
         let share = self.account.share(&access, &address);
         let connection = Connection {
             outbox: Outbox { responses: Vec::new(), memory: share.nothing(), answers: 0, unwritten_bytes: 0 },
@@ -137,6 +139,7 @@ impl Connections {
             phase: Phase::Silent,
             heartbeat_wish_ms: 0,
             in_flight_max,
+            volatile_leases,
             address: address.into(),
             since,
             client_name: String::new(),
@@ -256,6 +259,11 @@ impl Connections {
     /// True if the client is connected.
     pub(crate) fn is_there(&self, id: ConnectionId) -> bool {
         self.all.get(&id).is_some_and(|one| !one.is_left)
+    }
+
+    /// True if the leases of this connection are volatile.
+    pub(crate) fn has_volatile_leases(&self, id: ConnectionId) -> bool {
+        self.all.get(&id).is_some_and(|one| one.volatile_leases)
     }
 
     /// The rights and limits of a client.
@@ -539,8 +547,7 @@ mod tests {
     fn a_search_that_ends_late_keeps_its_place() {
         let (id, mut connections) = (ConnectionId(1), Connections::new(1, MemoryAccount::default()));
         let access = Arc::new(Access::open());
-        let arrival =
-            Arrival { secret: SessionSecret([1; 16]), access, address: String::new(), in_flight_max: 9 };
+        let arrival = Arrival { access, in_flight_max: 9, ..Arrival::open(SessionSecret([1; 16]), "") };
         connections.add(id, arrival, Millis(0));
         for request in [u32::MAX - 2, u32::MAX, 0, 2] {
             connections.hold(Asker { connection: id, request: RequestId(request) }, Request::Topics);

@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         let outbox = self.outbox.clone().of_client(client.token());
         self.body_bytes_max = config.body_bytes_max.min(access.body_bytes_max);
         let (address, in_flight_max) = (address.to_owned(), self.gauge.in_flight_max());
-        let arrival = Arrival { secret, access, address, in_flight_max };
+        let arrival = Arrival { secret, access, address, in_flight_max, volatile_leases: false };
         self.tell(ToCore::Connected { connection, arrival, outbox })?;
         self.gauge.asked(1);
         let (requests, permit) = (vec![(id, hello)], Permit::default());

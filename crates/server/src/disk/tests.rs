@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::super::mailbox::mailbox;
 use super::*;
-use adjourn_storage::{EntryKind, LogEntry, Vote};
+use adjourn_storage::{EntryKind, LogEntry, PersistBatch, Vote};
 
 /// Reports which entries it was asked to make durable together, and fails after a number of calls. Panics if they are out
 /// of order.
@@ -22,6 +22,8 @@ struct Notebook {
 const FREE_MIN_BYTES: u64 = 2;
 /// Begins the report of a cut.
 const CUT: u64 = u64::MAX;
+/// Begins the report of a batch that may be lost.
+const LATER: u64 = u64::MAX - 2;
 /// Begins the report of a completed chore.
 const CHORE: u64 = u64::MAX - 1;
 
@@ -36,6 +38,11 @@ impl Storage for Notebook {
         assert!(batch.entries.is_sorted_by_key(|entry| entry.index), "the log was to be in order");
         self.note(batch.entries.iter().map(|entry| entry.index).collect());
         Ok(())
+    }
+
+    fn persist_later(&mut self, batch: PersistBatch) {
+        let indices = batch.entries.iter().map(|entry| entry.index);
+        self.note([LATER].into_iter().chain(indices).collect());
     }
 
     fn write_watermark(&mut self) -> Result<(), StorageError> {
@@ -126,7 +133,7 @@ fn write(number: u64, indices: std::ops::RangeInclusive<u64>, term: u64, commit:
     let entries =
         indices.map(|index| LogEntry { index, term, kind: EntryKind::Normal, data: Bytes::new() }).collect();
     let batch = PersistBatch { vote: None, install: None, entries, commit };
-    WriteBatch { number, since_us: number, batch }
+    WriteBatch { number, since_us: number, batch, is_volatile: false }
 }
 
 #[test]
@@ -208,6 +215,27 @@ fn a_batch_is_written_on_the_callers_thread_while_the_disk_thread_rests() {
     assert!(matches!(thread.commands.try_recv(), Ok(ToDisk::Look)));
     assert!(thread.commands.try_recv().is_err());
     assert!(rest().is_some_and(|due| due <= WATERMARK_EVERY));
+}
+
+#[test]
+fn a_volatile_batch_waits_for_no_disk() {
+    let volatile = |number| WriteBatch { is_volatile: true, ..write(number, number..=number, 1, 0) };
+    let (handle, thread, written) = idle_disk(9);
+    thread.lock().as_mut().expect("it is open").last_took = 2 * QUICK;
+    let persisted = handle.persist(&volatile(1)).expect("it is free").expect("it does not fail");
+    assert!(persisted.number == 1 && persisted.times.is_none(), "nothing was written: {persisted:?}");
+    assert!(handle.persist(&write(2, 2..=2, 1, 0)).is_none(), "the next one has to be written");
+    assert_eq!(written.try_iter().collect::<Vec<_>>(), [[LATER, 1]]);
+    let is_soon = |disk: &Disk| disk.idle_until() <= disk.clock.elapsed() + WATERMARK_EVERY;
+    assert!(thread.lock().as_ref().is_some_and(is_soon), "when it is written");
+    // On its own thread likewise; what came with a batch that has to be written is written with it.
+    handle.send(ToDisk::Persist(volatile(2)));
+    handle.send(ToDisk::Cut { through: 1 });
+    handle.send(ToDisk::Persist(volatile(3)));
+    handle.send(ToDisk::Persist(write(4, 4..=4, 1, 0)));
+    handle.send(ToDisk::Finish);
+    thread.run().expect("it does not fail");
+    assert_eq!(written.try_iter().collect::<Vec<_>>(), [vec![LATER, 2], vec![CUT, 1], vec![3, 4], vec![]]);
 }
 
 #[test]
@@ -321,7 +349,7 @@ fn merged_writes_leave_the_log_that_they_leave_one_by_one() {
     overwrite.batch.vote = Some(Vote { term: 2, vote: 1 });
     merge(&mut merged, overwrite);
     let nothing_new = PersistBatch { commit: 9, ..PersistBatch::default() };
-    merge(&mut merged, WriteBatch { number: 4, since_us: 4, batch: nothing_new });
+    merge(&mut merged, WriteBatch { number: 4, since_us: 4, batch: nothing_new, is_volatile: false });
     let log: Vec<_> = merged.batch.entries.iter().map(|entry| (entry.index, entry.term)).collect();
     assert_eq!(log, [(5, 1), (6, 1), (7, 2), (8, 2), (9, 2)]);
     assert_eq!((merged.number, merged.since_us, merged.batch.commit), (4, 1, 9));

@@ -12,7 +12,7 @@ use tokio::time::{advance, interval, timeout};
 use super::super::{Config, Server};
 use super::*;
 use adjourn_protocol::{Delivered, FrameDecoder, JobRef, NewJob, Push, PushResult, ReleaseKind, Reserve};
-use adjourn_types::{Attributes, Fence, JobId, JobState, Millis};
+use adjourn_types::{Attributes, Fence, JobId, JobState, Millis, SessionSecret};
 
 fn reserve() -> Request {
     let topics = vec!["t".parse().expect("a name")];

@@ -1,6 +1,7 @@
 //! What the simulated disk keeps, loses and refuses: [`log`](super::super::log) has the rest.
 
 use super::*;
+use crate::folder::Folder as _;
 use crate::{EntryKind, LogEntry, PersistBatch, StorageErrorKind};
 
 fn entry(index: u64, term: u64) -> LogEntry {
@@ -118,6 +119,82 @@ fn a_power_cut_after_a_restart_keeps_what_the_restart_found() {
         }
     }
     assert!(more > 20, "{more} starts found what was not acknowledged");
+}
+
+/// Entry 1, and entry 2 for later.
+fn with_one_for_later(seed: u64) -> SimulatedStorage {
+    let mut storage = SimulatedDisk::new(seed).open().expect("empty");
+    storage.persist(&batch(1..=1, 1, 0)).expect("it is written");
+    storage.write_watermark().expect("it is written");
+    let steps = storage.steps();
+    storage.persist_later(batch(2..=2, 1, 1));
+    assert_eq!(storage.steps(), steps, "nothing is written yet");
+    storage
+}
+
+#[test]
+fn what_is_written_later_is_durable_with_what_comes_next() {
+    let found = |storage: SimulatedStorage| replayed(&mut storage.crash().open().expect("whole"));
+    assert_eq!(found(with_one_for_later(0)), [(1, 1)], "nothing has written it");
+    let next: [&dyn Fn(&mut SimulatedStorage); 3] = [
+        &|storage| storage.write_watermark().expect("it is written"),
+        &|storage| assert_eq!(storage.base_at(2).expect("it is there").index, 2),
+        &|storage| assert_eq!(storage.read(2, 2, 1).expect("it is there").len(), 1),
+    ];
+    for (number, act) in next.into_iter().enumerate() {
+        let mut storage = with_one_for_later(0);
+        act(&mut storage);
+        assert!(storage.crash().open().expect("whole").recovered().last_index == 2, "act {number}");
+    }
+    let mut storage = with_one_for_later(0);
+    let steps = storage.steps();
+    storage.persist(&batch(3..=3, 1, 2)).expect("it is written");
+    assert_eq!(storage.steps() - steps, 2, "one write and one sync for both");
+    assert_eq!(found(storage), [(1, 1), (2, 1), (3, 1)]);
+}
+
+/// What waits to be written is never missing before a later entry that was acknowledged.
+#[test]
+fn a_power_cut_never_leaves_a_gap_for_what_is_written_later() {
+    for seed in 0..50 {
+        for step in 0..8 {
+            let mut storage = with_one_for_later(seed);
+            storage.arm(step, Fault::PowerCut);
+            let is_durable = storage.persist(&batch(3..=4, 1, 2)).is_ok();
+            storage.persist_later(batch(5..=5, 1, 4));
+            let all_durable = is_durable && storage.write_watermark().is_ok();
+            let found = replayed(&mut storage.crash().open().expect("whole")).len();
+            let least = if all_durable {
+                5
+            } else if is_durable {
+                4
+            } else {
+                1
+            };
+            assert!((least..=5).contains(&found), "step {step} of seed {seed}: {found} entries");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_later_outlasts_a_shortage() {
+    let mut storage = with_one_for_later(0);
+    let folder = storage.folder().clone();
+    let names = folder.list().expect("listed");
+    let taken: usize = names.iter().filter_map(|name| folder.contents(name)).map(|file| file.len()).sum();
+    folder.set_capacity_bytes(taken as u64 + 100);
+    let mut last = 2;
+    let full = loop {
+        if let Err(error) = storage.write_watermark() {
+            break error;
+        }
+        last += 1;
+        storage.persist_later(batch(last..=last, 1, 1));
+    };
+    assert!(matches!(full, StorageError::Passing(_)), "{full}");
+    folder.set_capacity_bytes(u64::MAX);
+    storage.write_watermark().expect("there is room");
+    assert_eq!(replayed(&mut storage.crash().open().expect("whole")).len() as u64, last);
 }
 
 #[test]
