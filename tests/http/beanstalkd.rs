@@ -14,7 +14,9 @@ use super::rig::Site;
 use super::tokens::site_with_tokens_and;
 use crate::cli::commands::Commands;
 use crate::cluster::free_port;
-use crate::server_rig::{Process, adjourn};
+use crate::server_rig::{Process, Raw, adjourn, topic};
+use adjourn_engine::SKIPPED_FENCES_MAX;
+use adjourn_protocol::{Request, Reserve, Response};
 use adjourn_server::config::Config;
 
 /// A connection that knows nothing but lines.
@@ -150,12 +152,33 @@ fn a_crash_gives_back_what_was_reserved() {
         held.extend(caller.reserve().map(|(id, _)| id));
         server.kill();
     }
-    let _server = Process::start(data.path(), &arguments);
+    let server = Process::start(data.path(), &arguments);
     let mut caller = Caller::patiently(address);
+    let id = caller.put("100 0 600", "for another client");
     let found: BTreeSet<u64> = ids.iter().filter_map(|_| Some(caller.reserve()?.0)).collect();
     assert_eq!(found, ids, "each of them once");
-    caller.send("reserve-with-timeout 0\r\n");
-    assert_eq!(caller.line(), "TIMED_OUT", "what was deleted does not come back");
+    assert_eq!(caller.reserve().map(|(id, _)| id), Some(id), "what was deleted does not come back");
+    // Fences that may be lost are not issued again.
+    caller.ask(&format!("release {id} 100 0"));
+    let topics = vec![topic("default")];
+    let reserve = Reserve { topics, jobs_max: 1, wait_ms: 10_000, weights: Vec::new() };
+    let Response::Reserved(jobs) = Raw::greeted(server.address).ask(Request::Reserve(reserve)) else {
+        panic!("no jobs")
+    };
+    assert!(jobs[0].lease.fence.0 > ROUNDS as u64 * SKIPPED_FENCES_MAX, "{}", jobs[0].lease);
+}
+
+#[test]
+fn the_count_of_jobs_does_not_fall_with_a_tube() {
+    let site = site();
+    let (mut one, mut other) = (caller(&site), caller(&site));
+    assert_eq!(one.ask("use mails"), "USING mails");
+    let id = one.put("0 0 60", "a");
+    assert_eq!(one.ask(&format!("delete {id}")), "DELETED");
+    assert_eq!(other.field("stats", "total-jobs"), "1");
+    drop(one);
+    while other.field("stats", "current-connections") != "1" {}
+    assert_eq!(other.field("stats", "total-jobs"), "1");
 }
 
 #[test]

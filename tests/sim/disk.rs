@@ -171,8 +171,8 @@ impl Disk {
     }
 
     /// As [`Storage::persist_later`].
-    pub(super) fn persist_later(&mut self, batch: &PersistBatch) {
-        self.in_use().persist_later(batch.clone());
+    pub(super) fn persist_later(&mut self, batch: &PersistBatch) -> Result<(), End> {
+        self.do_or_die(|storage| storage.persist_later(batch.clone()))
     }
 
     /// As [`Storage::write_watermark`].

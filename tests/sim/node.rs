@@ -403,7 +403,7 @@ impl World {
         let is_volatile = order.is_volatile;
         found.writes.push_back(order);
         if is_next && is_volatile {
-            if self.plan.every_us.crash > 0 && self.random.percent(2) {
+            if self.plan.every_us.crash > 0 && self.random.percent(8) {
                 // Before it is written, or soon after it.
                 let pause = self.random.below(2 * WATERMARK_PAUSE);
                 self.after(pause, Event::Goes(Fault::CrashOf(node)));
@@ -437,9 +437,9 @@ impl World {
             return self.crash(node);
         }
         let disk = &mut self.node(node).disk;
-        if order.is_volatile {
-            disk.persist_later(&order.batch);
-        } else if let Err(why) = disk.persist(&order.batch) {
+        let done =
+            if order.is_volatile { disk.persist_later(&order.batch) } else { disk.persist(&order.batch) };
+        if let Err(why) = done {
             return self.end(node, why);
         }
         let Some(life) = self.life(node, number) else { return };

@@ -298,8 +298,8 @@ impl Core {
 
     /// Makes a batch durable at once if nothing waits for this thread: the batch is small and the only output of one
     /// input, and no other input has come. Handing it to the disk thread and waiting for its report takes longer than most
-    /// turns. Never on a node with other members: they must hear from it even while the disk hangs. A volatile batch waits for
-    /// no disk, so others may wait for it.
+    /// turns. Never on a node with other members: they must hear from it even while the disk hangs. A volatile batch needs
+    /// no sync: it is handed over whatever else waits.
     fn commit(
         &mut self,
         outputs: &[Output],

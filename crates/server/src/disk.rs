@@ -187,7 +187,11 @@ impl DiskThread {
         let served = self.serve();
         let disk = self.lock().take();
         match disk {
-            Some(mut disk) if served.is_ok() => disk.patiently(|disk| disk.storage.write_watermark()),
+            Some(mut disk) if served.is_ok() => match disk.storage.write_watermark() {
+                // What there was no room for may be lost.
+                Err(StorageError::Passing(_)) => Ok(()),
+                written => written,
+            },
             _ => served,
         }
     }
@@ -352,7 +356,7 @@ impl Disk {
     fn persist(&mut self, write: &WriteBatch) -> Result<Persisted, StorageError> {
         let begun = self.clock.elapsed();
         if write.is_volatile {
-            self.storage.persist_later(write.batch.clone());
+            self.storage.persist_later(write.batch.clone())?;
             self.watermark_due.get_or_insert(begun + WATERMARK_EVERY);
             return Ok(Persisted { number: write.number, times: None });
         }
@@ -426,7 +430,7 @@ impl Disk {
     }
 }
 
-/// Adds `later` to `merged`: carrying out the result has the same effect as both in turn.
+/// Adds `later` to `merged`.
 fn merge(merged: &mut WriteBatch, later: WriteBatch) {
     merged.number = later.number;
     merged.since_us = merged.since_us.min(later.since_us);

@@ -25,6 +25,9 @@ use super::folder::{Folder, JournalFolder};
 use super::log::{Chore, Found, Log};
 use super::{Damage, LogBase, LogEntry, PersistBatch, Recovered, Storage, StorageError};
 
+/// With so many entries that wait to be written, they are.
+const LATER_ENTRIES_MAX: usize = 4096;
+
 /// The medium of a node's data.
 pub(super) trait Volume {
     /// The folder of the journal.
@@ -184,9 +187,12 @@ impl<S: OnVolume> Storage for S {
         })
     }
 
-    fn persist_later(&mut self, batch: PersistBatch) {
+    fn persist_later(&mut self, batch: PersistBatch) -> Result<(), StorageError> {
         debug_assert!(batch.vote.is_none() && batch.install.is_none(), "only entries may be lost");
-        self.durable().later.add(batch);
+        self.durable().carefully(|durable| {
+            durable.later.add(batch);
+            if durable.later.entries.len() < LATER_ENTRIES_MAX { Ok(()) } else { durable.write_later() }
+        })
     }
 
     fn write_watermark(&mut self) -> Result<(), StorageError> {

@@ -160,10 +160,12 @@ pub trait Storage {
     fn persist(&mut self, batch: &PersistBatch) -> Result<(), StorageError>;
 
     /// Takes a batch that a crash may lose: it becomes durable with the next one, or before the watermark is written, or
-    /// before [`base_at`](Self::base_at) or [`read`](Self::read) look at the log. It has no vote, and installs nothing.
-    fn persist_later(&mut self, batch: PersistBatch);
+    /// before [`base_at`](Self::base_at) or [`read`](Self::read) look at the log, or at once if many entries wait. It has no vote,
+    /// and installs nothing. Errors are those of [`persist`](Self::persist), and the batch is kept.
+    fn persist_later(&mut self, batch: PersistBatch) -> Result<(), StorageError>;
 
-    /// Writes the watermark (last durable index, commit index) if it lags. The disk thread calls it at least
+    /// Writes what waits, then the watermark (last durable index, commit index) if it lags. Without room for the first it still
+    /// does the second, and returns [`StorageError::Passing`]. The disk thread calls it at least
     /// every 100 ms while there is something new, and at a clean stop.
     fn write_watermark(&mut self) -> Result<(), StorageError>;
 

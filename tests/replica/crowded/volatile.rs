@@ -1,8 +1,8 @@
 //! Leases that end with their connection: only what grants them may be lost.
 
-use adjourn_protocol::{JobRef, Push, Request, RequestId, Reserve, Response};
+use adjourn_protocol::{JobRef, NewJob, Push, Request, Reserve, Response, TopicSet};
 use adjourn_replica::{Arrival, ConnectionId};
-use adjourn_types::{Lease, SessionSecret, When};
+use adjourn_types::{Late, LateAction, Lease, PolicyChange, SessionSecret, TopicPolicy, When};
 
 use super::rig::{Rig, hello, jobs};
 
@@ -51,7 +51,10 @@ fn a_reserve_may_be_lost_and_nothing_else() {
     assert!(!may_be_lost(&mut rig, other, 1, reserve(0)), "a lease that others know of");
     assert!(may_be_lost(&mut rig, caller, 2, reserve(1000)));
     let job = rig.pushed(producer, 4);
-    assert!(may_be_lost(&mut rig, caller, 3, Request::ReserveJob(JobRef::Id(job))));
+    assert!(
+        !may_be_lost(&mut rig, caller, 3, Request::ReserveJob(JobRef::Id(job))),
+        "it may have been buried"
+    );
     let touch = Request::Touch { leases: vec![held], ttr_ms: None };
     assert!(!may_be_lost(&mut rig, caller, 4, touch));
     assert!(!may_be_lost(&mut rig, caller, 5, Request::Finish { leases: vec![held] }));
@@ -80,18 +83,30 @@ fn an_entry_with_another_command_is_not_lost() {
 }
 
 #[test]
-fn a_job_that_becomes_due_is_delivered_without_the_disk() {
+fn an_entry_in_which_time_moves_jobs_is_not_lost() {
     let (mut rig, [producer, _, caller]) = rig();
-    let mut job = adjourn_protocol::NewJob::new("x");
+    let mut job = NewJob::new("x");
     job.due = When::After(50);
-    let topic = "jobs".parse().expect("a name");
-    let push = Push { topic, sequence: 0, jobs: vec![job], idempotency: None };
+    let push = Push { topic: jobs().remove(0), sequence: 0, jobs: vec![job], idempotency: None };
     rig.ask(producer, 1, Request::Push(push));
     rig.settle();
     rig.ask(caller, 1, reserve(10_000));
-    assert!(!rig.answers.iter().any(|(to, id, _)| (*to, *id) == (caller, RequestId(1))), "it is not due");
+    assert!(!rig.is_answered(caller, 1), "it is not due");
     rig.pass(60);
     rig.settle();
     assert_eq!(lease(&rig, caller, 1).job, rig.pushed(producer, 1));
-    assert_eq!(rig.volatile.len(), 1);
+    assert!(rig.volatile.is_empty());
+}
+
+#[test]
+fn a_job_that_could_be_late_after_a_crash_is_not_lost() {
+    let (mut rig, [producer, other, caller]) = rig();
+    let set =
+        TopicPolicy { late: Some(Late { after_ms: 1000, then: LateAction::Drop }), ..TopicPolicy::default() };
+    let change = Box::new(PolicyChange { set, ..PolicyChange::default() });
+    rig.ask(other, 1, Request::TopicSet(TopicSet { topic: jobs().remove(0), change }));
+    rig.settle();
+    rig.push(producer, 1, "jobs", 1);
+    rig.settle();
+    assert!(!may_be_lost(&mut rig, caller, 1, reserve(0)));
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use adjourn_protocol::{Applied, Change, Delivered, JobRef, Push, Request, Response};
 use adjourn_replica::ConnectionId;
-use adjourn_types::{IfExists, JobId, Key, Lease, SessionId, TopicName};
+use adjourn_types::{Fence, IfExists, JobId, Key, Lease, SessionId, TopicName};
 
 use super::super::clients::CALLER;
 use super::super::node::GRACE_MS;
@@ -26,6 +26,8 @@ pub(super) struct OneLease {
     held: BTreeMap<JobId, Held>,
     clients: BTreeMap<ConnectionId, Client>,
     sessions: BTreeMap<SessionId, Session>,
+    /// The job and the session of each fence.
+    fences: BTreeMap<Fence, (JobId, Option<SessionId>)>,
     /// When each lease was spoken of first.
     granted: BTreeMap<Lease, Us>,
     /// Leases that their holder has asked to end. A read that was under way then may still show one.
@@ -300,7 +302,14 @@ impl Invariant for OneLease {
                 self.bulks.asked(when.at, (*connection, *id), request);
                 self.asked(when.at, *session, request);
             }
-            Seen::Said { connection, id, request, response, .. } => {
+            Seen::Said { connection, session, id, request, response, .. } => {
+                for job in shown(response) {
+                    let whose = (job.lease.job, *session);
+                    let first = *self.fences.entry(job.lease.fence).or_insert(whose);
+                    if first != whose {
+                        return Err(format!("{} of {session:?} has the fence of {first:?}", job.lease));
+                    }
+                }
                 self.bulks.said(when.at, (*connection, *id), response);
                 let is_unknown =
                     matches!(response, Response::Error(error) if error.applied == Applied::Unknown);

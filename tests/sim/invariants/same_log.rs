@@ -46,12 +46,7 @@ impl SameLog {
     /// Only what grants leases to callers may be lost with a crash.
     fn may_be_lost(&self, entry: &LogEntry) -> Result<(), String> {
         let decoded = Entry::decode(&entry.data).map_err(|error| error.to_string())?;
-        let is_grant = |command: &Command<'_>| match command {
-            Command::Reserve { session, .. } | Command::ReserveJob { session, .. } => {
-                self.callers.contains(session)
-            }
-            _ => false,
-        };
+        let is_grant = |command: &Command<'_>| matches!(command, Command::Reserve { session, .. } if self.callers.contains(session));
         if has_commands(entry) && decoded.commands.iter().all(is_grant) {
             Ok(())
         } else {

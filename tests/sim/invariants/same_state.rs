@@ -185,6 +185,7 @@ impl SameState {
                 let Ok(_) = self.engine.apply(&decoded, &mut self.bodies);
             }
         }
+        assert_eq!(Some(&self.engine.state_hash()), self.hashes.last(), "it is what it was");
     }
 
     fn is_state_at(&self, node: NodeId, index: u64, state_hash: u128) -> Result<(), String> {

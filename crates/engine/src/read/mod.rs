@@ -428,8 +428,8 @@ impl Engine {
     }
 }
 
-/// A number that differs between all states of a job, and from those of an earlier job with its key. Also from that of a lease
-/// that a crash took back: the number of changes comes again then, and the fence does not.
+/// A number that differs between all states of a job, and from those of an earlier job with its key. Also from that under
+/// a lease that a crash took back: the number of changes comes again then, and the fence does not.
 pub(super) fn version_of(job: &Job) -> u64 {
     let fence = job.fence().0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     xxh3_64_with_seed(&job.id.0.to_le_bytes(), u64::from(job.changes) ^ fence).max(1)

@@ -301,7 +301,11 @@ impl Leader {
         let housekeeping = self.housekeeping_is_due(node, group, stamp);
         let mut bytes = 0;
         while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
-            let (data, proposal) = self.proposals.take_entry(stamp);
+            let (data, mut proposal) = self.proposals.take_entry(stamp);
+            if group.state.engine.is_overdue(stamp) {
+                // It also does what time does.
+                proposal.must_last();
+            }
             let length = data.len();
             let Ok((term, index)) = group.raft.propose(data) else {
                 let replies = self.proposals.done(proposal);
@@ -343,7 +347,7 @@ impl Leader {
                 .take_turns(topics, available, |id| connections.room_for_turn(id, &mut tight) as u64);
             for turn in turns {
                 let command = turn.command(&group.state.engine);
-                self.add_reserve(node, &command, turn.claim.jobs, turn.waiter, turn.claim);
+                self.add_reserve(node, group, &command, turn.claim.jobs, (turn.waiter, turn.claim));
             }
         }
         for over in self.waiters.take_expired(node.now_us) {
@@ -351,11 +355,26 @@ impl Leader {
         }
     }
 
-    /// Proposes a reserve for a waiter.
-    fn add_reserve(&mut self, node: &Node, command: &Command<'_>, work: u64, id: WaiterId, claim: Claim) {
+    /// Proposes a reserve for a waiter. That for a connection with volatile leases may be lost, unless one of its topics has a rule
+    /// for late jobs: a job that was given out in time must not be late after a crash.
+    fn add_reserve(
+        &mut self,
+        node: &Node,
+        group: &Group,
+        command: &Command<'_>,
+        work: u64,
+        (id, claim): (WaiterId, Claim),
+    ) {
         let reply = Reply::PendingReserve(id, claim);
+        let engine = &group.state.engine;
+        let is_never_late = |name| {
+            let policy = engine.topic_id(name).and_then(|topic| engine.topic_policy(topic));
+            policy.is_none_or(|policy| policy.late.is_none())
+        };
         let connection = self.waiters.one(id).map(|waiter| waiter.asker.connection);
-        if connection.is_some_and(|connection| node.connections.has_volatile_leases(connection)) {
+        let is_volatile = matches!(command, Command::Reserve { topics, .. } if topics.names().all(is_never_late))
+            && connection.is_some_and(|connection| node.connections.has_volatile_leases(connection));
+        if is_volatile {
             self.proposals.add_volatile(command, work, reply, node.now_us);
         } else {
             self.proposals.add(command, work, reply, node.now_us);

@@ -68,8 +68,15 @@ pub(super) struct Proposal {
     work: u64,
     /// When its oldest command was added; `None` if none was.
     since_us: Option<u64>,
-    /// True if all of its commands, at least one, grant volatile leases.
+    /// True if its entry does nothing but grant volatile leases.
     is_volatile: bool,
+}
+
+impl Proposal {
+    /// Its entry does more than to grant volatile leases.
+    pub(super) fn must_last(&mut self) {
+        self.is_volatile = false;
+    }
 }
 
 #[derive(Debug, Default)]
@@ -207,18 +214,20 @@ impl Proposals {
     /// When the oldest command of the entry at (term, index) was added, if this leader proposed the entry and it is in
     /// flight.
     pub(crate) fn since_us(&self, term: u64, index: u64) -> Option<u64> {
-        let entry = self.in_flight.iter().rev().find(|(of, at, _)| (*of, *at) == (term, index));
-        entry.and_then(|(.., proposal)| proposal.since_us)
+        self.find(term, index)?.since_us
     }
 
-    /// True if this leader proposed these entries, at least one, and all of their commands grant volatile leases.
+    /// True if this leader proposed these entries, at least one, and they do nothing but grant volatile leases.
     pub(crate) fn are_volatile(&self, entries: &[LogEntry]) -> bool {
         let is_volatile = |entry: &LogEntry| {
-            let mut in_flight = self.in_flight.iter().rev();
-            let found = in_flight.find(|(term, index, _)| (*term, *index) == (entry.term, entry.index));
-            found.is_some_and(|(.., proposal)| proposal.is_volatile)
+            self.find(entry.term, entry.index).is_some_and(|proposal| proposal.is_volatile)
         };
         !entries.is_empty() && entries.iter().all(is_volatile)
+    }
+
+    fn find(&self, term: u64, index: u64) -> Option<&Proposal> {
+        let found = self.in_flight.iter().rev().find(|(of, at, _)| (*of, *at) == (term, index));
+        found.map(|(.., proposal)| proposal)
     }
 
     /// Ends an entry that is applied or lost. Returns its waiting replies.

@@ -188,7 +188,7 @@ impl Leader {
         let topics = topic_order(weighed.as_ref(), reserve.topics.iter().map(TopicName::as_str));
         let command = Command::Reserve { session, topics, jobs_max, bytes_max };
         let work = work_of(group, &command);
-        self.add_reserve(node, &command, work, waiter, claim);
+        self.add_reserve(node, group, &command, work, (waiter, claim));
     }
 
     /// Reserves one job, as a poll that does not wait.
@@ -205,8 +205,7 @@ impl Leader {
         }
         let (waiter, claim) = self.waiters.add_reserving(asker, session, 1, node.now_us);
         let command = Command::ReserveJob { session, job: select_job(job) };
-        let work = work_of(group, &command);
-        self.add_reserve(node, &command, work, waiter, claim);
+        self.proposals.add_command(node, group, &command, Reply::PendingReserve(waiter, claim));
     }
 
     fn subscribe(

@@ -40,9 +40,10 @@ impl Storage for Notebook {
         Ok(())
     }
 
-    fn persist_later(&mut self, batch: PersistBatch) {
+    fn persist_later(&mut self, batch: PersistBatch) -> Result<(), StorageError> {
         let indices = batch.entries.iter().map(|entry| entry.index);
         self.note([LATER].into_iter().chain(indices).collect());
+        Ok(())
     }
 
     fn write_watermark(&mut self) -> Result<(), StorageError> {

@@ -127,7 +127,7 @@ fn with_one_for_later(seed: u64) -> SimulatedStorage {
     storage.persist(&batch(1..=1, 1, 0)).expect("it is written");
     storage.write_watermark().expect("it is written");
     let steps = storage.steps();
-    storage.persist_later(batch(2..=2, 1, 1));
+    storage.persist_later(batch(2..=2, 1, 1)).expect("it is kept");
     assert_eq!(storage.steps(), steps, "nothing is written yet");
     storage
 }
@@ -161,7 +161,7 @@ fn a_power_cut_never_leaves_a_gap_for_what_is_written_later() {
             let mut storage = with_one_for_later(seed);
             storage.arm(step, Fault::PowerCut);
             let is_durable = storage.persist(&batch(3..=4, 1, 2)).is_ok();
-            storage.persist_later(batch(5..=5, 1, 4));
+            let _ = storage.persist_later(batch(5..=5, 1, 4));
             let all_durable = is_durable && storage.write_watermark().is_ok();
             let found = replayed(&mut storage.crash().open().expect("whole")).len();
             let least = if all_durable {
@@ -173,6 +173,20 @@ fn a_power_cut_never_leaves_a_gap_for_what_is_written_later() {
             };
             assert!((least..=5).contains(&found), "step {step} of seed {seed}: {found} entries");
         }
+    }
+}
+
+#[test]
+fn not_much_is_written_later() {
+    let mut storage = with_one_for_later(0);
+    let steps = storage.steps();
+    for index in 3.. {
+        storage.persist_later(batch(index..=index, 1, 1)).expect("written, or kept");
+        if storage.steps() > steps {
+            assert_eq!(replayed(&mut storage.crash().open().expect("whole")).len() as u64, index);
+            break;
+        }
+        assert!(index < 10_000, "it is written at last");
     }
 }
 
@@ -189,7 +203,7 @@ fn what_is_written_later_outlasts_a_shortage() {
             break error;
         }
         last += 1;
-        storage.persist_later(batch(last..=last, 1, 1));
+        storage.persist_later(batch(last..=last, 1, 1)).expect("it is kept");
     };
     assert!(matches!(full, StorageError::Passing(_)), "{full}");
     folder.set_capacity_bytes(u64::MAX);

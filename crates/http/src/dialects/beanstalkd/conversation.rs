@@ -414,12 +414,14 @@ impl Conversation {
     /// The topics that are tubes: without a job, one is none.
     async fn reports(&self) -> Result<Vec<TopicReport>, Problem> {
         let mut reports: Vec<TopicReport> = self.queue.0.ask(Request::Topics).await?;
-        reports.retain(|report| {
-            let totals = &report.totals;
-            totals.delayed + totals.ready + totals.reserved + totals.buried > 0
-                || self.is_in_use(&report.topic)
-        });
+        reports.retain(|report| self.is_there(report));
         Ok(reports)
+    }
+
+    /// A tube is there while it has a job, or somebody uses it.
+    fn is_there(&self, report: &TopicReport) -> bool {
+        let totals = &report.totals;
+        totals.delayed + totals.ready + totals.reserved + totals.buried > 0 || self.is_in_use(&report.topic)
     }
 
     /// All tubes, `default` first.
@@ -450,9 +452,12 @@ impl Conversation {
     }
 
     async fn stats(&self) -> Result<Vec<u8>, Problem> {
-        let reports = self.reports().await?;
+        let mut reports: Vec<TopicReport> = self.queue.0.ask(Request::Topics).await?;
+        // Also those of tubes that are gone: the count never falls when a connection ends.
+        let pushed = reports.iter().map(|report| report.totals.pushed).sum();
+        reports.retain(|report| self.is_there(report));
         let body_bytes_max = self.queue.0.body_bytes_max();
         let draining = self.queue.0.state().local().stopping().is_cancelled();
-        Ok(data(&stats::of_server(&reports, self.tubes.all(), body_bytes_max, draining)))
+        Ok(data(&stats::of_server(&reports, pushed, self.tubes.all(), body_bytes_max, draining)))
     }
 }

@@ -77,6 +77,7 @@ pub(super) fn of_tube(
 /// The numbers of the server: the jobs are those of the whole queue, the rest is of this node and this port.
 pub(super) fn of_server(
     reports: &[TopicReport],
+    pushed: u64,
     tubes: &Tubes,
     body_bytes_max: usize,
     is_draining: bool,
@@ -87,7 +88,6 @@ pub(super) fn of_server(
         ready: sum(|totals| totals.ready),
         reserved: sum(|totals| totals.reserved),
         buried: sum(|totals| totals.buried),
-        pushed: sum(|totals| totals.pushed),
         ..Totals::default()
     };
     let (connections, system, uptime) = (tubes.connections(), uname(), tubes.started.elapsed());
@@ -96,7 +96,7 @@ pub(super) fn of_server(
         .counts()
         .fold(states(Yaml::default(), &totals), counted)
         .field("job-timeouts", 0)
-        .field("total-jobs", totals.pushed)
+        .field("total-jobs", pushed)
         .field("max-job-size", body_bytes_max)
         .field("current-tubes", reports.len())
         .field("current-connections", connections.open)
