@@ -27,7 +27,7 @@ pub(super) struct OneLease {
     clients: BTreeMap<ConnectionId, Client>,
     sessions: BTreeMap<SessionId, Session>,
     /// The job and the session of each fence.
-    fences: BTreeMap<Fence, (JobId, Option<SessionId>)>,
+    fences: BTreeMap<Fence, (JobId, SessionId)>,
     /// When each lease was spoken of first.
     granted: BTreeMap<Lease, Us>,
     /// Leases that their holder has asked to end. A read that was under way then may still show one.
@@ -303,8 +303,8 @@ impl Invariant for OneLease {
                 self.asked(when.at, *session, request);
             }
             Seen::Said { connection, session, id, request, response, .. } => {
-                for job in shown(response) {
-                    let whose = (job.lease.job, *session);
+                for (job, session) in shown(response).iter().filter_map(|job| Some((job, (*session)?))) {
+                    let whose = (job.lease.job, session);
                     let first = *self.fences.entry(job.lease.fence).or_insert(whose);
                     if first != whose {
                         return Err(format!("{} of {session:?} has the fence of {first:?}", job.lease));
