@@ -187,11 +187,7 @@ impl DiskThread {
         let served = self.serve();
         let disk = self.lock().take();
         match disk {
-            Some(mut disk) if served.is_ok() => match disk.storage.write_watermark() {
-                // What there was no room for may be lost.
-                Err(StorageError::Passing(_)) => Ok(()),
-                written => written,
-            },
+            Some(mut disk) if served.is_ok() => disk.write_watermark(),
             _ => served,
         }
     }
@@ -390,10 +386,18 @@ impl Disk {
     }
 
     fn write_watermark_if_due(&mut self) -> Result<(), StorageError> {
-        if self.watermark_due.is_some_and(|due| due <= self.clock.elapsed()) {
-            self.patiently(|disk| disk.storage.write_watermark())?;
-            self.watermark_due = None;
-        }
+        let is_due = self.watermark_due.is_some_and(|due| due <= self.clock.elapsed());
+        if is_due { self.write_watermark() } else { Ok(()) }
+    }
+
+    /// Writes the watermark, and what is to be written before it. That may be lost, so nothing waits for room for it: it is tried
+    /// again.
+    fn write_watermark(&mut self) -> Result<(), StorageError> {
+        self.watermark_due = match self.storage.write_watermark() {
+            Ok(()) => None,
+            Err(StorageError::Passing(_)) => Some(self.clock.elapsed() + SHORTAGE_PAUSE),
+            Err(error) => return Err(error),
+        };
         Ok(())
     }
 

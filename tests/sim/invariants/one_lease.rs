@@ -115,6 +115,17 @@ impl OneLease {
         Ok(())
     }
 
+    /// A fence belongs to one job and one session.
+    fn has_own_fence(&mut self, lease: Lease, session: SessionId) -> Result<(), String> {
+        let whose = (lease.job, session);
+        let first = *self.fences.entry(lease.fence).or_insert(whose);
+        if first == whose {
+            Ok(())
+        } else {
+            Err(format!("{lease} of {session:?} has the fence of {first:?}"))
+        }
+    }
+
     /// Whether a change to many jobs may have ended it.
     fn may_be_deleted(&self, held: &Held) -> bool {
         let (topic, key) = &held.name;
@@ -303,12 +314,8 @@ impl Invariant for OneLease {
                 self.asked(when.at, *session, request);
             }
             Seen::Said { connection, session, id, request, response, .. } => {
-                for (job, session) in shown(response).iter().filter_map(|job| Some((job, (*session)?))) {
-                    let whose = (job.lease.job, session);
-                    let first = *self.fences.entry(job.lease.fence).or_insert(whose);
-                    if first != whose {
-                        return Err(format!("{} of {session:?} has the fence of {first:?}", job.lease));
-                    }
+                if let Some(session) = *session {
+                    shown(response).iter().try_for_each(|job| self.has_own_fence(job.lease, session))?;
                 }
                 self.bulks.said(when.at, (*connection, *id), response);
                 let is_unknown =

@@ -302,10 +302,8 @@ impl Leader {
         let mut bytes = 0;
         while bytes < bytes_max && (self.proposals.any_waiting() || (bytes == 0 && housekeeping)) {
             let (data, mut proposal) = self.proposals.take_entry(stamp);
-            if group.state.engine.is_overdue(stamp) {
-                // It also does what time does.
-                proposal.must_last();
-            }
+            // Its entry must not do what time does, either.
+            proposal.is_volatile = proposal.is_volatile && !group.state.engine.is_overdue(stamp);
             let length = data.len();
             let Ok((term, index)) = group.raft.propose(data) else {
                 let replies = self.proposals.done(proposal);
@@ -372,8 +370,9 @@ impl Leader {
             policy.is_none_or(|policy| policy.late.is_none())
         };
         let connection = self.waiters.one(id).map(|waiter| waiter.asker.connection);
-        let is_volatile = matches!(command, Command::Reserve { topics, .. } if topics.names().all(is_never_late))
-            && connection.is_some_and(|connection| node.connections.has_volatile_leases(connection));
+        let is_volatile = connection
+            .is_some_and(|connection| node.connections.has_volatile_leases(connection))
+            && matches!(command, Command::Reserve { topics, .. } if topics.names().all(is_never_late));
         if is_volatile {
             self.proposals.add_volatile(command, work, reply, node.now_us);
         } else {

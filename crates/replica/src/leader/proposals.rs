@@ -69,14 +69,7 @@ pub(super) struct Proposal {
     /// When its oldest command was added; `None` if none was.
     since_us: Option<u64>,
     /// True if its entry does nothing but grant volatile leases.
-    is_volatile: bool,
-}
-
-impl Proposal {
-    /// Its entry does more than to grant volatile leases.
-    pub(super) fn must_last(&mut self) {
-        self.is_volatile = false;
-    }
+    pub(super) is_volatile: bool,
 }
 
 #[derive(Debug, Default)]
